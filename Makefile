@@ -1,0 +1,50 @@
+# Every target stands on its own: the first one to run makes .venv, later ones find it.
+#   make PYTHON=python3.12 test      another interpreter
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+BENCH_INSTALLED := .venv/.installed-bench
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED) ## learn a robust ordering rule and show what it does
+	@$(BIN)/hedgerow demo
+
+test: $(INSTALLED) ## run the tests
+	@$(BIN)/python -m pytest
+
+lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+
+bench: $(BENCH_INSTALLED) ## run the benchmarks (installs PyTorch for comparison)
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove .venv, caches and build products
+	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "hedgerow needs Python 3.11 or newer, but '$(PYTHON)' was not found: name one with 'make PYTHON=python3.12'." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "hedgerow needs Python 3.11 or newer, but '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name a newer one with 'make PYTHON=python3.12'." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: install its venv module (on Debian and Ubuntu, the package python3-venv)." >&2; exit 1; }
+	@echo "Installing hedgerow and its development tools into .venv; this happens once."
+	@"$(PYTHON)" -m venv .venv
+	@$(PIP_INSTALL) -e ".[dev]"
+	@touch $@
+
+$(BENCH_INSTALLED): $(INSTALLED)
+	@echo "Installing PyTorch into .venv for the benchmarks; this happens once."
+	@$(PIP_INSTALL) -e ".[bench]"
+	@touch $@

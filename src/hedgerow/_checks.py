@@ -1,0 +1,181 @@
+"""Every input error of the package, worded once.
+
+A check either returns its argument in the form the mathematics wants (a float64 array, an int)
+or raises ``ValueError``/``TypeError`` with one sentence: what was got, what was expected, and what
+to do about it.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def positive(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is finite and > 0."""
+    number = _number(name, value)
+    if not number > 0:
+        raise ValueError(f"{name} must be greater than 0, got {value!r}.")
+    return number
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is finite and >= 0."""
+    number = _number(name, value)
+    if number < 0:
+        raise ValueError(f"{name} must not be negative, got {value!r}.")
+    return number
+
+
+def fraction(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it lies in (0, 1]."""
+    number = positive(name, value)
+    if number > 1:
+        raise ValueError(f"{name} must be at most 1, got {value!r}.")
+    return number
+
+
+def count(name: str, value: Any, least: int = 1) -> int:
+    """Return ``value`` as an int if it is a whole number >= ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}.")
+    return int(value)
+
+
+def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
+def instance(name: str, value: Any, kind: type, hint: str) -> Any:
+    """Return ``value`` if it is a ``kind``; ``hint`` shows what a right one looks like."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {hint}; got {value!r}.")
+    return value
+
+
+def costs(name: str, value: Any) -> np.ndarray:
+    """Return unit costs as a float64 array of shape () or (products,), all finite and >= 0."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} must be a number or one number per product, got {value!r}."
+        ) from None
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a number or one number per product, got an array of shape "
+            f"{array.shape}."
+        )
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    if np.any(array < 0):
+        raise ValueError(f"{name} must not be negative, got {value!r}.")
+    return array
+
+
+def scale(name: str, value: Any) -> Any:
+    """Return "auto", or positive scales as a float64 array of shape () or (columns,)."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f'{name} must be "auto" or positive numbers, got {value!r}.')
+        return value
+    array = costs(name, value)
+    if np.any(array <= 0):
+        raise ValueError(f'{name} must be "auto" or greater than 0, got {value!r}.')
+    return array
+
+
+def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return two float64 arrays of one shape with low < high everywhere (infinities allowed)."""
+    low_array, high_array = np.broadcast_arrays(
+        np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    )
+    if np.any(np.isnan(low_array)) or np.any(np.isnan(high_array)):
+        raise ValueError(f"{name} must not contain NaN.")
+    if not np.all(low_array < high_array):
+        raise ValueError(
+            f"{name} needs low < high in every coordinate, got low={low!r}, high={high!r}."
+        )
+    return low_array, high_array
+
+
+def outcomes(Y: Any) -> np.ndarray:
+    """Return outcomes as a float64 matrix (rows, outcomes); a 1-D Y is one column."""
+    array = numeric("Y", Y)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(
+            f"Y must have one row per observation and one column per outcome, got shape "
+            f"{array.shape}."
+        )
+    return array
+
+
+def numeric(name: str, value: Any) -> np.ndarray:
+    """Return ``value`` as a finite float64 array, or say which kind of entry is in the way."""
+    if hasattr(value, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix; pass a dense array ({name}.toarray()).")
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    try:
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be numeric, but it holds text or objects; encode such columns first "
+            "(hedgerow.TableEncoder one-hot encodes text and decomposes dates)."
+        ) from None
+    if not np.all(np.isfinite(array)):
+        kind = "NaN" if np.any(np.isnan(array)) else "inf"
+        raise ValueError(
+            f"{name} contains {kind}; remove or fill such rows before fitting, nothing is imputed."
+        )
+    return array
+
+
+def weights(sample_weight: Any, rows: int) -> np.ndarray:
+    """Return observation weights (rows,), non-negative with a positive sum; None means equal."""
+    if sample_weight is None:
+        return np.ones(rows)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(rows, sample_weight)
+    array = numeric("sample_weight", sample_weight)
+    if array.shape != (rows,):
+        raise ValueError(
+            f"sample_weight must have one entry per row ({rows}), got shape {array.shape}."
+        )
+    if np.any(array < 0):
+        raise ValueError("sample_weight must not be negative.")
+    if array.sum() <= 0:
+        raise ValueError("sample_weight must have a positive sum, but every weight is 0.")
+    return array
+
+
+def within_support(outcomes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    """Refuse outcomes outside the loss's outcome support."""
+    outside = np.any((outcomes < low) | (outcomes > high), axis=1)
+    if np.any(outside):
+        row = int(np.argmax(outside))
+        raise ValueError(
+            f"{int(outside.sum())} row(s) of Y lie outside the loss's outcome support "
+            f"[{np.ravel(low).tolist()}, {np.ravel(high).tolist()}], first at row {row}: "
+            f"{outcomes[row].tolist()}; correct the data or widen outcome_support."
+        )
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return float(value)

@@ -1,0 +1,49 @@
+"""KL-DRO: reweight the nominal points.     λ · log E_P̂ exp(Ψ(f(x̂), ŷ)/λ)     (paper: lem-worst-kl)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from hedgerow.ambiguity.base import (
+    Batch,
+    PenalisedAmbiguity,
+    Setting,
+    Tilt,
+    losses_at_contexts,
+)
+from hedgerow.rules import FittedRule
+
+
+class KL(PenalisedAmbiguity):
+    """Kullback–Leibler ambiguity around the nominal distribution.
+
+    Parameters
+    ----------
+    penalty : float
+        λ, in units of ``loss_scale``.
+    loss_scale : float or "auto"
+        1: λ in the loss's own units, as in the paper. "auto": in units of the mean loss of the best
+        constant decision.
+    """
+
+    traced = ("penalty", "loss_scale")
+    pooled: ClassVar[bool] = True
+
+    def __init__(self, penalty: float, *, loss_scale: Any = 1.0) -> None:
+        self.penalty = penalty
+        self.loss_scale = loss_scale
+        self.check()
+
+    @property
+    def temperature(self) -> Any:
+        """λ."""
+        return self.penalty
+
+    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
+        """One node per outcome, at the nominal point, all under one logarithm."""
+        exponents = losses_at_contexts(rule, setting.loss, batch)[:, :, None] / self.temperature
+        nothing = jnp.zeros_like(exponents[:, :1])
+        return Tilt(exponents, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))

@@ -1,0 +1,348 @@
+"""RobustPolicy: the scikit-learn façade. It checks, composes and reports; the mathematics is elsewhere.
+
+    history (X, Y) → nominal distribution → working units → compiled training → a rule to decide with
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import asdict
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hedgerow import _checks, policy_file
+from hedgerow._progress import reporter
+from hedgerow._version import __version__
+from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Setting
+from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
+from hedgerow.dual import RobustValue, evaluate
+from hedgerow.losses import Loss
+from hedgerow.nominal import EmpiricalNominal, Nominal
+from hedgerow.rules import FittedRule, Rule, SoftForest
+from hedgerow.solvers import Solver, TrainingTable, default_solver, train
+from hedgerow.units import Units
+
+ROWS_AT_ONCE = 8192
+FEWEST_ROWS = 1024
+
+
+class RobustPolicy(BaseEstimator):
+    """A decision rule learned from history that hedges against the history being misleading.
+
+    Parameters
+    ----------
+    loss : Loss
+        What decisions cost, such as ``Newsvendor(holding=0.6, stockout=1.0)``.
+    ambiguity : Ambiguity or None
+        What to hedge against; None: ``CausalSinkhorn(penalty=5, epsilon=0.1, order=2)`` with all
+        scales "auto". ``ERM()`` hedges against nothing.
+    rule : Rule or None
+        The kind of decision rule; None: ``SoftForest()``.
+    nominal : Nominal or None
+        How history becomes a distribution; None: ``EmpiricalNominal()``.
+    solver : Solver or None
+        How to train; None: what is best by measurement (see ``hedgerow.solvers``).
+    random_state : int, RandomState or None
+        The same integer gives the same policy, bit for bit, on the same machine.
+    verbose : bool or callable
+        True shows progress; a callable is called with (steps done, steps in all, objective).
+
+    Attributes
+    ----------
+    rule_ : FittedRule
+        The learned rule, on standardised contexts and in working units.
+    units_ : Units
+        What connects working units to the user's.
+    nominal_ : NominalDistribution
+        The nominal distribution (not kept in policy files).
+    ambiguity_ : Ambiguity
+        The model with every "auto" resolved to a number.
+    history_ : (steps,) array
+        Estimate of the robust objective at each step, in the loss's units.
+    status_ : str
+        "converged", "step limit", "stopped early" or "diverged".
+    n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
+        Shapes and names seen in fit.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load_restaurant("steak")
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(holding=1, stockout=3), random_state=0)
+    >>> orders = policy.fit(data.data[:500], data.target[:500]).predict(data.data[500:])
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        ambiguity: Ambiguity | None = None,
+        rule: Rule | None = None,
+        nominal: Nominal | None = None,
+        solver: Solver | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.loss = loss
+        self.ambiguity = ambiguity
+        self.rule = rule
+        self.nominal = nominal
+        self.solver = solver
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rule from contexts X (rows, features) and outcomes Y (rows,) or (rows, outcomes)."""
+        loss, ambiguity, rule, nominal_kind, solver = self._components()
+        X, Y, weights = self._training_data(X, Y, sample_weight)
+        self._single_outcome = np.ndim(Y) == 1
+        Y = _checks.outcomes(Y)
+        decision_set = loss.decisions_for(Y.shape[1])
+        support = loss.support_for(Y.shape[1])
+        if support is not None:
+            _checks.within_support(Y, *support)
+
+        nominal = nominal_kind.build(X, Y, weights)
+        units = Units.measure(nominal, loss)
+        self._warn_of_constant_features(units)
+        ambiguity = ambiguity.resolve(units, loss, nominal)
+        if isinstance(self.ambiguity, CausalSinkhorn) and isinstance(nominal_kind, EmpiricalNominal):
+            warn_if_causality_is_vacuous(nominal)
+
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed), 3)
+        start = jnp.asarray(units.constant / units.z_unit, jnp.float32)
+        single = jax.tree_util.tree_map(_single, decision_set.in_units(units.z_unit))
+        working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+        with reporter(self.verbose, units.loss_unit) as progress:
+            training = train(
+                rule.build(key_rule, X.shape[1], single, start),
+                TrainingTable.build(nominal, units, solver.outcomes_per_context),
+                _all_single(
+                    Setting(
+                        loss=working_loss,
+                        neighbourhood=ambiguity.neighbourhood(units, loss),
+                        context_nodes=solver.context_rule(),
+                        outcome_nodes=solver.outcome_rule(working_loss),
+                    )
+                ),
+                _all_single(ambiguity.in_units(units)),
+                solver,
+                ambiguity.slots(nominal),
+                key_train,
+                progress,
+            )
+        self.rule_: FittedRule = training.rule
+        self.units_ = units
+        self.nominal_ = nominal
+        self.ambiguity_ = ambiguity
+        self.history_ = training.history * units.loss_unit
+        self.status_ = training.status
+        self.n_outcomes_ = Y.shape[1]
+        self.n_decisions_ = decision_set.dimension
+        self._key = key_value
+        self._robust_value: RobustValue | None = None
+        self._columns: dict | None = None
+        if training.status == "diverged":
+            warnings.warn(
+                f"Training diverged after {len(training.history)} of {solver.steps} steps; the last "
+                "finite rule was kept. Lower the solver's learning_rate.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
+        check_is_fitted(self, "rule_")
+        X = self._contexts(X, reset=False)
+        standardised = self.units_.contexts(X)
+        pieces = [
+            _decide_piece(self.rule_, standardised[i : i + ROWS_AT_ONCE])
+            for i in range(0, len(X), ROWS_AT_ONCE)
+        ]
+        decisions = np.concatenate(pieces).astype(np.float64) * self.units_.z_unit
+        return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
+
+    def losses(self, X: Any, Y: Any) -> np.ndarray:
+        """Return the loss of this policy's decision on each row, (rows,)."""
+        decisions = self.predict(X).reshape(-1, self.n_decisions_)
+        Y = _checks.outcomes(Y)
+        check_consistent_length(decisions, Y)
+        if Y.shape[1] != self.n_outcomes_:
+            raise ValueError(
+                f"Y has {Y.shape[1]} column(s), but the policy was fitted with {self.n_outcomes_}."
+            )
+        return np.asarray(self.loss(decisions, Y), dtype=np.float64)
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Return minus the mean loss: larger is better."""
+        losses = self.losses(X, Y)
+        return -float(np.average(losses, weights=_checks.weights(sample_weight, len(losses))))
+
+    @property
+    def robust_value_(self) -> RobustValue:
+        """The policy's value under its ambiguity model on the training data; computed when first asked."""
+        check_is_fitted(self, "rule_")
+        if self._robust_value is None:
+            self._robust_value = evaluate(
+                self.rule_, self.nominal_, self.units_, self.loss, self.ambiguity_, self._key
+            )
+        return self._robust_value
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run."""
+        check_is_fitted(self, "rule_")
+        leaves = jax.tree_util.tree_leaves(self.rule_)
+        arrays = {f"rule.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        units = asdict(self.units_)
+        arrays |= {f"units.{name}": np.asarray(value) for name, value in units.items()}
+        arrays["history"] = self.history_
+        names = getattr(self, "feature_names_in_", None)
+        about = {
+            "hedgerow": __version__,
+            "policy": {
+                name: policy_file.describe(getattr(self, name))
+                for name in ("loss", "ambiguity", "rule", "nominal", "solver")
+            },
+            "ambiguity": policy_file.describe(self.ambiguity_),
+            "features": self.n_features_in_,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "outcomes": self.n_outcomes_,
+            "single_outcome": self._single_outcome,
+            "status": self.status_,
+            "robust_value": asdict(self.robust_value_),
+            "columns": self._columns,
+        }
+        policy_file.write(path, arrays, about)
+
+    def _components(self) -> tuple[Loss, Ambiguity, Rule, Nominal, Solver]:
+        """The five parts, with defaults filled in and checked."""
+        loss = _checks.instance(
+            "loss", self.loss, Loss, "a loss such as hedgerow.Newsvendor(holding=1, stockout=2)"
+        )
+        ambiguity = _part(self.ambiguity, DEFAULT_AMBIGUITY, Ambiguity, "ambiguity", "ERM()")
+        rule = _part(self.rule, SoftForest(), Rule, "rule", "SoftForest()")
+        nominal = _part(self.nominal, EmpiricalNominal(), Nominal, "nominal", "EmpiricalNominal()")
+        solver = _part(self.solver, default_solver(ambiguity), Solver, "solver", "SCSC()")
+        for part in (loss, ambiguity, rule, nominal, solver):
+            part.check()
+        return loss, ambiguity, rule, nominal, solver
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
+        if Y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = self._contexts(X, reset=True)
+        Y = _checks.numeric("Y", Y)
+        check_consistent_length(X, Y)
+        return X, Y, _checks.weights(sample_weight, len(X))
+
+    def _contexts(self, X: Any, *, reset: bool) -> np.ndarray:
+        _checks.numeric("X", X)
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
+        )
+
+    def _warn_of_constant_features(self, units: Units) -> None:
+        constant = np.flatnonzero(units.x_factor == 0)
+        if len(constant):
+            names = getattr(self, "feature_names_in_", None)
+            listed = [str(i) if names is None else str(names[i]) for i in constant[:10]]
+            more = ", …" if len(constant) > 10 else ""
+            warnings.warn(
+                f"Feature(s) {', '.join(listed)}{more} never vary in the training data and are "
+                "ignored.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that Y is required and may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+DEFAULT_AMBIGUITY = CausalSinkhorn(
+    penalty=5.0, epsilon=0.1, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
+)
+
+
+def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy:
+    """Read a policy file. ``loss`` supplies a CustomLoss's function, which files do not hold."""
+    arrays, about = policy_file.read(path)
+    try:
+        parts = {name: policy_file.revive(value) for name, value in about["policy"].items()}
+        if loss is not None:
+            parts["loss"] = loss
+        policy = RobustPolicy(**parts)
+        units = {name[6:]: a for name, a in arrays.items() if name.startswith("units.")}
+        for name in ("loss_unit", "constant_loss"):
+            units[name] = float(units[name])
+        policy.units_ = Units(**units)
+        policy.n_features_in_ = int(about["features"])
+        policy.n_outcomes_ = int(about["outcomes"])
+        decision_set = policy.loss.decisions_for(policy.n_outcomes_)
+        policy.n_decisions_ = decision_set.dimension
+        if about["feature_names"] is not None:
+            policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+        skeleton = (policy.rule or SoftForest()).build(
+            jax.random.key(0),
+            policy.n_features_in_,
+            jax.tree_util.tree_map(_single, decision_set.in_units(policy.units_.z_unit)),
+            jnp.asarray(policy.units_.constant / policy.units_.z_unit, jnp.float32),
+        )
+        leaves, structure = jax.tree_util.tree_flatten(skeleton)
+        stored = [jnp.asarray(arrays[f"rule.{i}"]) for i in range(len(leaves))]
+        if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in stored]:
+            raise policy_file.PolicyFileError(f"{path} holds arrays that do not fit its rule.")
+        policy.rule_ = jax.tree_util.tree_unflatten(structure, stored)
+        policy.ambiguity_ = policy_file.revive(about["ambiguity"])
+        policy.history_ = arrays["history"]
+        policy.status_ = about["status"]
+        policy._single_outcome = bool(about["single_outcome"])
+        policy._robust_value = RobustValue(**about["robust_value"])
+        policy._columns = about["columns"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise policy_file.PolicyFileError(
+            f"{path} is missing part of its description ({error})."
+        ) from None
+    return policy
+
+
+def _decide_piece(rule: FittedRule, standardised: np.ndarray) -> np.ndarray:
+    """Decide for up to ROWS_AT_ONCE rows, padded to one of few sizes so that nothing recompiles."""
+    rows = len(standardised)
+    size = FEWEST_ROWS if rows <= FEWEST_ROWS else ROWS_AT_ONCE
+    padded = np.zeros((standardised.shape[1], size), np.float32)
+    padded[:, :rows] = standardised.T
+    return np.asarray(_decide(rule, padded))[:, :rows].T
+
+
+@jax.jit
+def _decide(rule: FittedRule, x: jax.Array) -> jax.Array:
+    return rule(x)
+
+
+def _part(given: Any, default: Any, kind: type, name: str, example: str) -> Any:
+    hint = f"None or {kind.__name__.lower()} such as hedgerow.{example}"
+    return default if given is None else _checks.instance(name, given, kind, hint)
+
+
+def _single(leaf: Any) -> jax.Array:
+    array = jnp.asarray(leaf)
+    return array.astype(jnp.float32) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+
+def _all_single(tree: Any) -> Any:
+    return jax.tree_util.tree_map(_single, tree)

@@ -1,0 +1,410 @@
+"""Kernels: where the adversary may move a nominal point, as nodes with log-weights.
+
+Around a centre c the kernel of order p, regularisation ε and scales s has the density
+
+    k(u) ∝ exp( −Σ_j |(u_j − c_j)/s_j|^p / ε )    on the support  low ≤ u ≤ high,
+
+a product of Laplace (p = 1, width ε·s) or Gaussian (p = 2, variance ε·s²/2) densities, truncated
+when the support is bounded (paper: QW-distri). Expectations under it are log-sum-exps over nodes,
+
+    log E[exp g(u)] ≈ logsumexp_j( log_weights_j + g(nodes_j) ),
+
+and four node rules hand those out: ``MonteCarlo``, ``Sobol``, ``GaussQuadrature`` and ``Reference``
+(the points of a discrete reference measure ν, where the sum is exact). A scale of 0 pins a
+coordinate to its centre.
+
+For losses that are piecewise linear in one outcome no nodes are needed: ``log_tilted_mass`` is
+
+    log ∫_lo^hi exp( slope·(u − anchor) ) dK(u)    per coordinate, in closed form.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import erf, log_ndtr, ndtr, ndtri
+from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.stats import qmc
+
+from hedgerow import _checks
+from hedgerow._components import Component
+
+NEVER = -1e30
+"""Log of an empty set's mass: finite, so that gradients of discarded terms are 0 and not NaN."""
+
+
+class Kernel(eqx.Module):
+    """The kernel of one point: order, epsilon, scales per coordinate, and support.
+
+    ``low`` and ``high`` are both None on an unbounded support; otherwise arrays (infinities
+    allowed), and every centre must lie between them.
+    """
+
+    order: int = eqx.field(static=True)
+    epsilon: Float[Array, ""]
+    scale: Float[Array, " d"]
+    low: Float[Array, " d"] | None = None
+    high: Float[Array, " d"] | None = None
+
+    @property
+    def width(self) -> Float[Array, " d"]:
+        """Laplace scale ε·s (p = 1) or Gaussian standard deviation s·√(ε/2) (p = 2)."""
+        if self.order == 1:
+            return self.epsilon * self.scale
+        return self.scale * jnp.sqrt(self.epsilon / 2)
+
+    def bounds(self, centre: Float[Array, "*b d"]) -> tuple[Array, Array]:
+        """The support relative to the centre."""
+        if self.low is None or self.high is None:
+            return jnp.full_like(centre, -jnp.inf), jnp.full_like(centre, jnp.inf)
+        return self.low - centre, self.high - centre
+
+    def log_normaliser(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+        """Log of ∫ exp(−‖(u − c)/s‖_p^p / ε) du over the support; pinned coordinates count 0."""
+        width = jnp.where(self.scale > 0, self.width, 1.0)
+        constant = jnp.log(2 * width) if self.order == 1 else jnp.log(math.sqrt(2 * math.pi) * width)
+        per_coordinate = jnp.broadcast_to(constant, centre.shape) + self.log_mass(centre)
+        return jnp.sum(jnp.where(self.scale > 0, per_coordinate, 0.0), axis=-1)
+
+    def log_mass(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Log-probability that the untruncated kernel puts on the support, per coordinate."""
+        if self.low is None:
+            return jnp.zeros_like(centre)
+        low, high = self.bounds(centre)
+        return self._log_tilted(jnp.zeros_like(centre), jnp.zeros_like(centre), low, high)
+
+    def log_tilted_mass(
+        self,
+        slope: Float[Array, "*#b d"],
+        anchor: Float[Array, "*#b d"],
+        low: Float[Array, "*#b d"],
+        high: Float[Array, "*#b d"],
+        centre: Float[Array, "*#b d"],
+    ) -> Float[Array, "*b d"]:
+        """Log ∫_low^high exp(slope·(u − anchor)) dK(u) per coordinate, cut to the support.
+
+        ``anchor``, ``low`` and ``high`` are absolute positions. Evaluated so that nothing overflows
+        and no two large terms cancel, whatever the slope.
+        """
+        floor, ceiling = self.bounds(centre)
+        low = jnp.maximum(low - centre, floor)
+        high = jnp.minimum(high - centre, ceiling)
+        log_mass = self._log_tilted(slope, anchor - centre, low, high)
+        return jnp.where(high > low, log_mass - self.log_mass(centre), NEVER)
+
+    def _log_tilted(self, slope: Array, anchor: Array, low: Array, high: Array) -> Array:
+        formula = _log_tilted_laplace if self.order == 1 else _log_tilted_gaussian
+        return formula(*jnp.broadcast_arrays(slope, anchor, low, high, self.width))
+
+    def from_uniform(
+        self, centre: Float[Array, "*#b d"], uniform: Float[Array, "*#b d"]
+    ) -> Float[Array, "*b d"]:
+        """Map uniforms on (0, 1) to kernel-distributed points (inverse distribution function)."""
+        low, high = self.bounds(centre)
+        if self.order == 1:
+            below, above = _laplace_cdf(low / self.width), _laplace_cdf(high / self.width)
+            offset = _laplace_quantile(below + uniform * (above - below))
+        else:
+            below, above = ndtr(low / self.width), ndtr(high / self.width)
+            offset = ndtri(below + uniform * (above - below))
+        offset = jnp.clip(jnp.where(self.scale > 0, offset, 0.0) * self.width, low, high)
+        return centre + offset
+
+
+# --------------------------------------------------------------------------- node rules
+
+
+class Nodes(Component):
+    """A rule that hands out nodes and log-weights around centres (abstract)."""
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
+        raise NotImplementedError
+
+
+class MonteCarlo(Nodes):
+    """Independent draws from the kernel, equally weighted."""
+
+    def __init__(self, n: int = 8) -> None:
+        self.n = n
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node."""
+        _checks.count("n", self.n)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Draw n nodes per centre."""
+        shape = (*centre.shape[:-1], self.n, centre.shape[-1])
+        if kernel.low is None:
+            draw = jax.random.laplace if kernel.order == 1 else jax.random.normal
+            nodes = centre[..., None, :] + kernel.width * draw(key, shape, centre.dtype)
+        else:
+            tiny = jnp.finfo(centre.dtype).tiny
+            uniform = jax.random.uniform(key, shape, centre.dtype, minval=tiny)
+            nodes = kernel.from_uniform(centre[..., None, :], uniform)
+        return nodes, jnp.full(shape[:-1], -math.log(self.n), centre.dtype)
+
+
+class Sobol(Nodes):
+    """Scrambled Sobol points, shifted at random (modulo 1) for each centre, equally weighted.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes; powers of two balance best.
+    seed : int
+        Seed of the scrambling.
+    """
+
+    def __init__(self, n: int = 64, seed: int = 0) -> None:
+        self.n = n
+        self.seed = seed
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node."""
+        _checks.count("n", self.n)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Shift the one scrambled point set for each centre."""
+        dimension = centre.shape[-1]
+        sequence = qmc.Sobol(dimension, scramble=True, rng=self.seed)
+        points = sequence.random_base2(math.ceil(math.log2(self.n)))[: self.n]
+        shift = jax.random.uniform(key, (*centre.shape[:-1], 1, dimension), centre.dtype)
+        edge = jnp.finfo(centre.dtype).epsneg
+        uniform = jnp.clip((jnp.asarray(points, centre.dtype) + shift) % 1, edge, 1 - edge)
+        nodes = kernel.from_uniform(centre[..., None, :], uniform)
+        return nodes, jnp.full(nodes.shape[:-1], -math.log(self.n), centre.dtype)
+
+
+class GaussQuadrature(Nodes):
+    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (truncated).
+
+    Meant for one to three coordinates. The Legendre rule is composite and covers the support out
+    to 12 standard deviations (p = 2) or 40 widths (p = 1) from the centre, the centre being a
+    panel edge.
+
+    Parameters
+    ----------
+    n : int
+        Nodes per coordinate, or per panel for the Legendre rule.
+    """
+
+    PANELS: ClassVar[int] = 8
+    MOST: ClassVar[int] = 2_000_000
+
+    def __init__(self, n: int = 32) -> None:
+        self.n = n
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node per coordinate."""
+        _checks.count("n", self.n)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return the product rule; ``key`` is not used."""
+        offsets, log_weights = self._per_coordinate(kernel, centre)
+        per_axis, dimension = offsets.shape[-2:]
+        if per_axis**dimension > self.MOST:
+            raise ValueError(
+                f"Gauss quadrature with {per_axis} nodes in each of {dimension} coordinates would "
+                f"need {per_axis**dimension} nodes; use Sobol or MonteCarlo nodes instead."
+            )
+        grid = np.array(list(itertools.product(range(per_axis), repeat=dimension)))
+        axes = np.arange(dimension)
+        nodes = centre[..., None, :] + offsets[..., grid, axes]
+        return nodes, jnp.sum(log_weights[..., grid, axes], axis=-1)
+
+    def _per_coordinate(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
+        """Offsets and log-weights (…, nodes, d) along each coordinate."""
+        if kernel.low is not None:
+            return self._legendre(kernel, centre)
+        if kernel.order == 2:
+            points, weights = np.polynomial.hermite.hermgauss(self.n)
+            points, weights = points * math.sqrt(2), weights / math.sqrt(math.pi)
+        else:
+            half, half_weights = np.polynomial.laguerre.laggauss(self.n)
+            points = np.concatenate([-half[::-1], half])
+            weights = np.concatenate([half_weights[::-1], half_weights]) / 2
+        offsets = jnp.asarray(points, centre.dtype)[:, None] * kernel.width
+        log_weights = jnp.log(jnp.asarray(weights, centre.dtype))
+        shape = (*centre.shape[:-1], len(points), centre.shape[-1])
+        return jnp.broadcast_to(offsets, shape), jnp.broadcast_to(log_weights[:, None], shape)
+
+    def _legendre(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
+        reach = (40.0 if kernel.order == 1 else 12.0) * kernel.width
+        low, high = kernel.bounds(centre)
+        low, high = jnp.maximum(low, -reach), jnp.minimum(high, reach)
+        points, weights = np.polynomial.legendre.leggauss(self.n)
+        unit = (np.arange(self.PANELS)[:, None] + (points + 1) / 2).ravel() / self.PANELS
+        log_unit = jnp.asarray(np.log(np.tile(weights / 2, self.PANELS) / self.PANELS), centre.dtype)
+        unit = jnp.asarray(unit, centre.dtype)[:, None]
+        halves = []
+        for edge in (low[..., None, :], high[..., None, :]):
+            length = jnp.abs(edge)
+            distance = unit * length / jnp.where(kernel.width > 0, kernel.width, 1.0)
+            log_density = -distance if kernel.order == 1 else -(distance**2) / 2
+            log_length = jnp.log(jnp.where(length > 0, length, 1.0))
+            log_weight = jnp.where(
+                length > 0, log_unit[:, None] + log_length + log_density, NEVER
+            )
+            halves.append((unit * edge, log_weight))
+        offsets = jnp.concatenate([half[0] for half in halves], axis=-2)
+        log_weights = jnp.concatenate([half[1] for half in halves], axis=-2)
+        return offsets, jax.nn.log_softmax(log_weights, axis=-2)
+
+
+class Reference(Nodes):
+    """The points of a discrete reference measure ν: sums over it are exact, not sampled.
+
+    Parameters
+    ----------
+    points : (n, d)
+    weights : (n,) or None
+        Masses ν gives the points; None: 1 each (the counting measure).
+    """
+
+    traced = ("points", "weights")
+
+    def __init__(self, points: Array | np.ndarray, weights: Array | np.ndarray | None = None) -> None:
+        self.points = points
+        self.weights = weights
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return the reference points with normalised kernel weights; ``key`` is not used."""
+        log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
+        points = jnp.asarray(self.points, centre.dtype)
+        return jnp.broadcast_to(points, (*log_weights.shape, points.shape[-1])), log_weights
+
+    def log_normaliser(self, kernel: Kernel, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+        """Log Σ_j ν_j exp(−‖(u_j − c)/s‖_p^p / ε)."""
+        return jax.nn.logsumexp(self._log_terms(kernel, centre), axis=-1)
+
+    def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
+        points = jnp.asarray(self.points, centre.dtype)
+        gaps = jnp.abs(points - centre[..., None, :]) / kernel.scale
+        log_terms = -jnp.sum(gaps**kernel.order, axis=-1) / kernel.epsilon
+        if self.weights is None:
+            return log_terms
+        return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
+
+
+# --------------------------------------------------------------------------- closed forms
+
+
+def _log_tilted_gaussian(
+    slope: Array, anchor: Array, low: Array, high: Array, width: Array
+) -> Array:
+    """Log ∫_low^high e^{slope(u − anchor)} φ_width(u) du = c + log(Φ(p) − Φ(q)).
+
+    With p = high/width − slope·width, q = low/width − slope·width, c = (slope·width)²/2 − slope·anchor.
+    When both p and q have one sign, Φ decays like its density, and exponents are combined before
+    they are evaluated: c − p²/2 = slope·(high − anchor) − high²/(2 width²).
+    """
+    # mirror so that the interval's nearer end is its upper one: p + q <= 0
+    mirrored = high / width + low / width - 2 * slope * width > 0
+    slope, anchor, low, high = (
+        jnp.where(mirrored, -slope, slope),
+        jnp.where(mirrored, -anchor, anchor),
+        jnp.where(mirrored, -high, low),
+        jnp.where(mirrored, -low, high),
+    )
+    top = high / width - slope * width
+    bottom = low / width - slope * width
+    both_below = top < 0
+
+    # high may be inf only where top is not below 0; keep the unused branch finite for gradients
+    end = jnp.where(both_below, high, 0.0)
+    p = jnp.where(both_below, top, -1.0)
+    has_bottom = jnp.isfinite(bottom)
+    q = jnp.where(both_below & has_bottom, bottom, -2.0)
+    log_ratio = jnp.where(has_bottom, (p - q) * (p + q) / 2 + _log_mills(q) - _log_mills(p), NEVER)
+    tail = (
+        slope * (end - anchor)
+        - (end / width) ** 2 / 2
+        + _log_mills(p)
+        + jnp.log1p(-jnp.exp(jnp.minimum(log_ratio, -1e-30)))
+    )
+
+    root2 = math.sqrt(2.0)
+    above = jnp.where(both_below, 1.0, jnp.minimum(top, 1e3))
+    below = jnp.where(both_below, -1.0, jnp.maximum(bottom, -1e3))
+    share = jnp.maximum((erf(above / root2) - erf(below / root2)) / 2, jnp.finfo(p.dtype).tiny)
+    body = (slope * width) ** 2 / 2 - slope * anchor + jnp.log(share)
+    return jnp.where(both_below, tail, body)
+
+
+def _log_mills(x: Array) -> Array:
+    """log Φ(x) + x²/2 for x < 0: the slowly varying part of the lower tail."""
+    far = -10.0 if x.dtype == jnp.float32 else -25.0
+    near = jnp.maximum(x, far)
+    inverse = 1 / jnp.minimum(x, far) ** 2
+    series = 1 - inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - inverse * 945))))
+    asymptotic = -jnp.log(-jnp.minimum(x, far)) - math.log(2 * math.pi) / 2 + jnp.log(series)
+    return jnp.where(x > far, log_ndtr(near) + near**2 / 2, asymptotic)
+
+
+def _log_tilted_laplace(
+    slope: Array, anchor: Array, low: Array, high: Array, width: Array
+) -> Array:
+    """Log ∫_low^high e^{slope(u − anchor)} e^{−|u|/width}/(2 width) du, split at the centre 0."""
+    left = _log_exponential_mass(slope, anchor, low, jnp.minimum(high, 0.0), slope + 1 / width, width)
+    right = _log_exponential_mass(
+        slope, anchor, jnp.maximum(low, 0.0), high, slope - 1 / width, width
+    )
+    return jnp.logaddexp(left, right) - jnp.log(2 * width)
+
+
+def _log_exponential_mass(
+    slope: Array, anchor: Array, low: Array, high: Array, rate: Array, width: Array
+) -> Array:
+    """Log ∫_low^high e^{slope(u − anchor) − |u|/width} du on one side of 0, where it grows by rate.
+
+    The integral is the integrand at its larger end times (1 − e^{−|rate|·length})/|rate|. An
+    infinite end must be the small one (admissible slopes: |slope| < 1/width).
+    """
+    empty = ~(high > low)
+    peak = jnp.where(rate > 0, high, low)
+    peak = jnp.where(empty | ~jnp.isfinite(peak), 0.0, peak)
+    length = jnp.where(empty, 1.0, high - low)
+    steepness = jnp.abs(rate)
+    spread = steepness * length
+    small = spread < 1e-6
+    safe = jnp.where(small, 1.0, spread)
+    finite_length = jnp.where(jnp.isfinite(length), length, 1.0)
+    log_length = jnp.where(
+        small,
+        jnp.log(finite_length) - steepness * finite_length / 2,
+        jnp.log(-jnp.expm1(-safe)) - jnp.log(jnp.where(small, 1.0, steepness)),
+    )
+    value = slope * (peak - anchor) - jnp.abs(peak) / width + log_length
+    return jnp.where(empty, NEVER, value)
+
+
+def _laplace_cdf(x: Array) -> Array:
+    return jnp.where(x < 0, jnp.exp(jnp.minimum(x, 0.0)) / 2, 1 - jnp.exp(-jnp.maximum(x, 0.0)) / 2)
+
+
+def _laplace_quantile(u: Array) -> Array:
+    return jnp.where(
+        u < 0.5,
+        jnp.log(jnp.maximum(2 * u, jnp.finfo(u.dtype).tiny)),
+        -jnp.log(jnp.maximum(2 * (1 - u), jnp.finfo(u.dtype).epsneg)),
+    )

@@ -1,0 +1,171 @@
+"""What every loss offers: values, its decision set and outcome support, units, and growth.
+
+A loss Ψ(z, y) is called on arrays with leading batch axes and a last axis of decisions or
+outcomes. Training happens in working units (z/u_z, y/u_y, Ψ/L), so a loss also knows how to
+restate itself there:  Ψ_w(z, y) = Ψ(u_z·z, u_y·y) / L.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import minimize
+
+from hedgerow import _checks
+from hedgerow._components import Component
+from hedgerow.decisions import DecisionSet
+from hedgerow.kernels import Kernel
+
+CONSTANT_ROWS = 2000
+"""Rows used to find the best constant decision of a loss without a closed form for it."""
+
+
+class Loss(Component):
+    """Base of all losses (abstract)."""
+
+    has_log_moment: ClassVar[bool] = False
+    outcome_support: Any = None
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """Loss of decisions z (…, decisions) at outcomes y (…, outcomes)."""
+        raise NotImplementedError
+
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """Return the decision set for problems with this many outcomes."""
+        raise NotImplementedError
+
+    def support_for(self, n_outcomes: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lower and upper ends of the outcome support, or None if it is all of R^d."""
+        if self.outcome_support is None:
+            return None
+        low, high = _checks.bounds("outcome_support", *self.outcome_support)
+        shape = np.broadcast_shapes(low.shape, (n_outcomes,))
+        if shape != (n_outcomes,):
+            raise ValueError(
+                f"outcome_support has {low.size} coordinates, but Y has {n_outcomes} column(s)."
+            )
+        return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the one decision that is best on average, found by L-BFGS from raw = 0."""
+        if len(outcomes) > CONSTANT_ROWS:
+            rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
+            outcomes, weights = outcomes[rows], weights[rows]
+        decision_set = self.decisions_for(outcomes.shape[1])
+        share = weights / weights.sum()
+        with jax.enable_x64(True):
+
+            @jax.jit
+            def mean_loss(raw: Array) -> tuple[Array, Array]:
+                return jax.value_and_grad(lambda r: share @ self(decision_set.from_raw(r), outcomes))(
+                    raw
+                )
+
+            def objective(raw: np.ndarray) -> tuple[float, np.ndarray]:
+                value, gradient = mean_loss(jnp.asarray(raw))
+                return float(value), np.asarray(gradient)
+
+            solution = minimize(
+                objective, np.zeros(decision_set.dimension), jac=True, method="L-BFGS-B"
+            )
+            constant = np.asarray(decision_set.from_raw(jnp.asarray(solution.x)))
+        if not np.all(np.isfinite(constant)):
+            raise ValueError(
+                "The loss has no finite best constant decision on these outcomes; check that it "
+                "is bounded below on its decision set and free of NaN."
+            )
+        return constant
+
+    def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
+        """Return the natural unit of each decision: here its best constant value, or 1 if that is 0."""
+        scalable = self.decisions_for(len(outcome_unit)).scalable
+        size = np.abs(constant)
+        return np.where(scalable & (size > 0), size, 1.0)
+
+    def in_units(
+        self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
+    ) -> Loss:
+        """Return the loss of z/decision_unit and y/outcome_unit, divided by loss_unit."""
+        return RescaledLoss(
+            self.replace(outcome_support=None), outcome_unit, decision_unit, loss_unit
+        )
+
+    def log_moment(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b"]:
+        """log E exp(Ψ(z, y + ξ)/temperature) in closed form, where ``has_log_moment``."""
+        raise NotImplementedError
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
+
+        Here by probing: how fast Ψ grows per unit of transport cost along rays from the median
+        outcome in the directions the support leaves open. A ratio that keeps rising means that no
+        penalty suffices; one that dies away means that any does.
+        """
+        middle = np.median(outcomes, axis=0)
+        directions = _open_directions(self.support_for(outcomes.shape[1]), outcomes.shape[1])
+        if not len(directions):
+            return 0.0
+        radii = np.array([1e3, 1e6])
+        moved = middle + radii[:, None, None] * directions * y_scale
+        with jax.enable_x64(True):
+            growth = np.asarray(self(constant, moved)) - np.asarray(self(constant, middle))
+        cost = radii[:, None] ** order * np.sum(np.abs(directions) ** order, axis=-1)
+        near, far = growth / cost
+        if not np.all(np.isfinite([near, far])):
+            return np.inf
+        rising = (far > 0) & (far > 1.5 * np.maximum(near, 0))
+        if np.any(rising):
+            return np.inf
+        return float(np.max(np.where(far < near / 10, 0.0, np.maximum(far, 0.0))))
+
+
+class RescaledLoss(Loss):
+    """A loss restated in working units; used inside training only."""
+
+    traced = ("loss", "outcome_unit", "decision_unit", "loss_unit")
+
+    def __init__(self, loss: Loss, outcome_unit: Any, decision_unit: Any, loss_unit: Any) -> None:
+        self.loss = loss
+        self.outcome_unit = outcome_unit
+        self.decision_unit = decision_unit
+        self.loss_unit = loss_unit
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """Ψ(u_z·z, u_y·y) / L."""
+        return self.loss(z * self.decision_unit, y * self.outcome_unit) / self.loss_unit
+
+
+def namespace(*arrays: Any) -> Any:
+    """Return jax.numpy if any argument is a JAX array, else numpy (float64 results for users)."""
+    return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
+
+
+def _open_directions(
+    support: tuple[np.ndarray, np.ndarray] | None, dimension: int
+) -> np.ndarray:
+    """Coordinate directions and diagonals along which the outcome support is unbounded."""
+    axes = np.eye(dimension)
+    ones = np.ones((1, dimension))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (2 * dimension, dimension))
+    directions = np.concatenate([axes, -axes, ones, -ones, signs])
+    if support is None:
+        return directions
+    low, high = support
+    blocked = ((directions > 0) & np.isfinite(high)) | ((directions < 0) & np.isfinite(low))
+    return directions[~blocked.any(axis=1)]

@@ -1,0 +1,176 @@
+"""The newsvendor: order z before demand y is known.
+
+    Ψ(z, y) = Σ_j  h_j (z_j − y_j)⁺ + b_j (y_j − z_j)⁺                     (paper: example-news)
+
+Per product the loss has two linear pieces, so its log-moment under a product kernel is closed form
+for p = 1 and p = 2, truncated or not. With t the temperature λε, and z, ŷ one product's numbers:
+
+    log E exp(Ψ/t) = log( ∫_{−∞}^{z} e^{ (h/t)(z−u) } dK(u) + ∫_{z}^{∞} e^{ (b/t)(u−z) } dK(u) ).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.decisions import DecisionSet, Nonnegative
+from hedgerow.kernels import Kernel
+from hedgerow.losses.base import Loss, namespace
+
+
+class Newsvendor(Loss):
+    """Holding and stock-out costs of one product or of several ordered side by side.
+
+    Parameters
+    ----------
+    holding : float or (products,)
+        Cost h of each unit ordered and not demanded.
+    stockout : float or (products,)
+        Cost b of each unit demanded and not ordered.
+    decision_set : DecisionSet or None
+        Where orders may lie; None: the non-negative numbers.
+    outcome_support : (low, high) or None
+        Where demand may lie; None: everywhere, as in the paper. ``(0, np.inf)`` keeps the adversary
+        from inventing negative demand.
+
+    Notes
+    -----
+    Called on 1-D arrays, scalar costs mean one product and a loss per row; costs per product mean a
+    single row.
+    """
+
+    has_log_moment: ClassVar[bool] = True
+    traced = ("holding", "stockout", "decision_set")
+
+    def __init__(
+        self,
+        holding: Any,
+        stockout: Any,
+        *,
+        decision_set: DecisionSet | None = None,
+        outcome_support: tuple[Any, Any] | None = None,
+    ) -> None:
+        self.holding = holding
+        self.stockout = stockout
+        self.decision_set = decision_set
+        self.outcome_support = outcome_support
+        self.check()
+
+    def check(self) -> None:
+        """Costs are finite, not negative, not both zero, and of one length."""
+        holding, stockout = _checks.costs("holding", self.holding), _checks.costs(
+            "stockout", self.stockout
+        )
+        if holding.ndim == stockout.ndim == 1 and holding.shape != stockout.shape:
+            raise ValueError(
+                f"holding has {holding.size} entries but stockout has {stockout.size}; give one "
+                "number each, or one per product."
+            )
+        if np.any(holding + stockout == 0):
+            raise ValueError(
+                "holding and stockout are both 0 for a product: every order would be optimal."
+            )
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """Cost of orders z at demands y."""
+        xp = namespace(z, y, self.holding)
+        z, y = xp.asarray(z), xp.asarray(y)
+        holding, stockout = xp.asarray(self.holding), xp.asarray(self.stockout)
+        per_product = holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
+        one_product_rows = holding.ndim == stockout.ndim == 0 and per_product.ndim <= 1
+        return per_product if one_product_rows else per_product.sum(axis=-1)
+
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """One order per product."""
+        for name in ("holding", "stockout"):
+            costs = np.asarray(getattr(self, name))
+            if costs.ndim == 1 and len(costs) != n_outcomes:
+                raise ValueError(
+                    f"{name} has {len(costs)} entries, one per product, but Y has {n_outcomes} "
+                    "column(s)."
+                )
+        if self.decision_set is None:
+            return Nonnegative(n_outcomes)
+        if self.decision_set.dimension != n_outcomes:
+            raise ValueError(
+                f"decision_set has dimension {self.decision_set.dimension}, but Y has "
+                f"{n_outcomes} column(s): a newsvendor decides one order per product."
+            )
+        return self.decision_set
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the b/(b+h) quantile of each product's demand, moved into the decision set."""
+        holding, stockout = self._costs(outcomes.shape[1])
+        ratio = stockout / (holding + stockout)
+        share = weights / weights.sum()
+        quantiles = np.empty(outcomes.shape[1])
+        for product, level in enumerate(ratio):
+            order = np.argsort(outcomes[:, product], kind="stable")
+            position = np.searchsorted(np.cumsum(share[order]), level - 1e-12)
+            quantiles[product] = outcomes[order[min(position, len(order) - 1)], product]
+        decision_set = self.decisions_for(outcomes.shape[1])
+        if bool(decision_set.contains(quantiles)):
+            return quantiles
+        if isinstance(decision_set, Nonnegative):
+            return np.maximum(quantiles, 0.0)
+        return super().best_constant(outcomes, weights)
+
+    def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
+        """Orders are counted like demand."""
+        return np.where(self.decisions_for(len(outcome_unit)).scalable, outcome_unit, 1.0)
+
+    def in_units(
+        self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
+    ) -> Loss:
+        """Return a newsvendor again where orders and demand share their unit."""
+        if not np.array_equal(outcome_unit, decision_unit):
+            return super().in_units(outcome_unit, decision_unit, loss_unit)
+        holding, stockout = self._costs(len(outcome_unit))
+        factor = outcome_unit / loss_unit
+        return self.replace(
+            holding=holding * factor,
+            stockout=stockout * factor,
+            decision_set=None,
+            outcome_support=None,
+        )
+
+    def log_moment(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b"]:
+        """Sum over products of the two-piece closed form."""
+        far = jnp.full_like(y, jnp.inf)
+        over = kernel.log_tilted_mass(-self.holding / temperature, z, -far, z, y)
+        under = kernel.log_tilted_mass(self.stockout / temperature, z, z, far, y)
+        return jnp.sum(jnp.logaddexp(over, under), axis=-1)
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """s_y·max(h, b) over the directions the support leaves open for p = 1; 0 for p = 2."""
+        if order == 2:
+            return 0.0
+        holding, stockout = self._costs(outcomes.shape[1])
+        support = self.support_for(outcomes.shape[1])
+        if support is not None:
+            holding = np.where(np.isfinite(support[0]), 0.0, holding)
+            stockout = np.where(np.isfinite(support[1]), 0.0, stockout)
+        return float(np.max(y_scale * np.maximum(holding, stockout)))
+
+    def _costs(self, n_products: int) -> tuple[np.ndarray, np.ndarray]:
+        shape = (n_products,)
+        return (
+            np.broadcast_to(_checks.costs("holding", self.holding), shape),
+            np.broadcast_to(_checks.costs("stockout", self.stockout), shape),
+        )

@@ -1,0 +1,235 @@
+"""Nominal distributions: contexts, their outcomes, and how much mass each carries.
+
+    P̂ = Σ_k m_k · δ(x̂_k) ⊗ Σ_i p̂_ki · δ(ŷ_ki)
+
+Causal robustness differs from plain robustness only where a context has several outcomes. With
+continuous covariates every context is seen once, so the choice of nominal matters:
+
+- ``EmpiricalNominal``: the data as they are; rows whose contexts are exactly equal are grouped.
+- ``AdaptedNominal``: contexts are quantised to cells by recursive median splits, and a cell's
+  context is the mean of its members (adapted empirical measures; Backhoff, Bartl, Beiglböck &
+  Wiesel 2022), which makes the nominal converge in causal distance.
+- ``NeighbourNominal``: each context keeps its place and borrows the outcomes of its nearest
+  neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from hedgerow import _checks
+from hedgerow._components import Component
+
+
+@dataclass(frozen=True)
+class NominalDistribution:
+    """A discrete nominal distribution in compressed rows: entries of context k stand together.
+
+    Attributes
+    ----------
+    contexts : (contexts, features)
+    context_mass : (contexts,), sums to 1
+    outcomes : (rows, outcomes)
+    start, count : (contexts,), where each context's entries begin and how many there are
+    entry_outcome : (entries,), row of ``outcomes`` of each entry
+    entry_mass : (entries,), conditional mass, sums to 1 within a context
+    """
+
+    contexts: np.ndarray
+    context_mass: np.ndarray
+    outcomes: np.ndarray
+    start: np.ndarray
+    count: np.ndarray
+    entry_outcome: np.ndarray
+    entry_mass: np.ndarray
+
+    @property
+    def most_outcomes(self) -> int:
+        """The largest number of outcomes that any one context has."""
+        return int(self.count.max())
+
+    def joint_mass(self) -> np.ndarray:
+        """Mass of each entry under P̂: m_k · p̂_ki."""
+        return np.repeat(self.context_mass, self.count) * self.entry_mass
+
+
+class Nominal(Component):
+    """How the history becomes a nominal distribution (abstract)."""
+
+    def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
+        """Return the nominal distribution of rows (X, Y) with non-negative weights."""
+        raise NotImplementedError
+
+
+class EmpiricalNominal(Nominal):
+    """The empirical distribution; exactly equal contexts are grouped, in O(N log N)."""
+
+    def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
+        """Group exact ties of the rows of X."""
+        X, Y, weights = _drop_weightless(X, Y, weights)
+        return _grouped(X, Y, weights, _tie_labels(X))
+
+
+class AdaptedNominal(Nominal):
+    """The adapted empirical distribution: contexts quantised to cells of about equal mass.
+
+    Parameters
+    ----------
+    cells : int or None
+        How many cells at most. None: the square root of the number of rows, rounded up.
+    """
+
+    def __init__(self, cells: int | None = None) -> None:
+        self.cells = cells
+        self.check()
+
+    def check(self) -> None:
+        """Cells must be a positive whole number."""
+        if self.cells is not None:
+            _checks.count("cells", self.cells)
+
+    def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
+        """Quantise contexts, then group them."""
+        X, Y, weights = _drop_weightless(X, Y, weights)
+        cells = self.cells or math.ceil(math.sqrt(len(X)))
+        labels = _median_cells(X, cells)
+        mass = np.bincount(labels, weights)
+        centres = np.stack(
+            [np.bincount(labels, weights * column) / mass for column in X.T], axis=1
+        )
+        return _grouped(centres[labels], Y, weights, labels)
+
+
+class NeighbourNominal(Nominal):
+    """Each context with the outcomes of its k nearest neighbours (itself included).
+
+    Distances are Euclidean after each feature is divided by its standard deviation, so units do
+    not matter. Neighbours count by their sample weight.
+
+    Parameters
+    ----------
+    k : int
+        Outcomes per context.
+    """
+
+    def __init__(self, k: int = 10) -> None:
+        self.k = k
+        self.check()
+
+    def check(self) -> None:
+        """The number of neighbours must be a positive whole number."""
+        _checks.count("k", self.k)
+
+    def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
+        """Look up neighbours and weight their outcomes."""
+        X, Y, weights = _drop_weightless(X, Y, weights)
+        k = min(self.k, len(X))
+        standardised = X / _spread(X)
+        search = NearestNeighbors(n_neighbors=k).fit(standardised)
+        neighbours = search.kneighbors(standardised, return_distance=False)
+        mass = weights[neighbours]
+        return NominalDistribution(
+            contexts=X,
+            context_mass=weights / weights.sum(),
+            outcomes=Y,
+            start=np.arange(len(X)) * k,
+            count=np.full(len(X), k),
+            entry_outcome=neighbours.ravel(),
+            entry_mass=(mass / mass.sum(axis=1, keepdims=True)).ravel(),
+        )
+
+
+def _drop_weightless(
+    X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    keep = weights > 0
+    return (X, Y, weights) if keep.all() else (X[keep], Y[keep], weights[keep])
+
+
+def _spread(X: np.ndarray) -> np.ndarray:
+    deviation = X.std(axis=0)
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def _tie_labels(X: np.ndarray) -> np.ndarray:
+    """Label rows so that equal rows, and only equal rows, share a label.
+
+    Rows are hashed to 64 bits (a dot product of their bit patterns with odd multipliers), and one
+    sort of the hashes brings equal rows together. Neighbours in that order are then compared in
+    full; should two different rows ever share a hash, a lexicographic sort takes over.
+    """
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64).reshape(X.shape)  # + 0.0: -0.0 is 0.0
+    multipliers = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | 1
+    hashes = np.zeros(len(X), dtype=np.uint64)
+    for column, multiplier in zip(bits.T, multipliers, strict=True):
+        mixed = (column ^ (column >> np.uint64(29))) * multiplier
+        hashes = (hashes ^ mixed) * np.uint64(0x9E3779B97F4A7C15)
+    order = np.argsort(hashes, kind="stable")
+    same_row = np.all(X[order[1:]] == X[order[:-1]], axis=1)
+    if np.any((hashes[order[1:]] == hashes[order[:-1]]) & ~same_row):
+        order = np.lexsort(X.T)
+        same_row = np.all(X[order[1:]] == X[order[:-1]], axis=1)
+    labels = np.empty(len(X), dtype=np.int64)
+    labels[order] = np.concatenate([[0], np.cumsum(~same_row)])
+    return labels
+
+
+def _median_cells(X: np.ndarray, cells: int) -> np.ndarray:
+    """Split at the median of the widest standardised feature until there are ``cells`` cells.
+
+    Equal contexts are never separated. Each round splits every cell that can still be split, the
+    largest first; O(N log cells) work per feature looked at.
+    """
+    standardised = X / _spread(X)
+    parts = [np.arange(len(X))]
+    while len(parts) < cells:
+        parts.sort(key=len, reverse=True)
+        room, split = cells - len(parts), []
+        for part in parts:
+            halves = _median_halves(standardised, part) if room > 0 else None
+            split.extend(halves or (part,))
+            room -= 1 if halves else 0
+        if len(split) == len(parts):
+            break
+        parts = split
+    labels = np.empty(len(X), dtype=np.int64)
+    for label, part in enumerate(parts):
+        labels[part] = label
+    return labels
+
+
+def _median_halves(X: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    rows = X[part]
+    widths = rows.max(axis=0) - rows.min(axis=0)
+    if widths.max() == 0:
+        return None
+    column = rows[:, np.argmax(widths)]
+    below = column <= np.median(column)
+    if below.all():  # more than half the rows share the largest value
+        below = column < column.max()
+    return part[below], part[~below]
+
+
+def _grouped(
+    contexts: np.ndarray, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray
+) -> NominalDistribution:
+    """Collect rows by label; within a context, entries are sorted by their first outcome."""
+    order = np.lexsort((Y[:, 0], labels))
+    sorted_labels = labels[order]
+    start = np.flatnonzero(np.concatenate([[True], sorted_labels[1:] != sorted_labels[:-1]]))
+    count = np.diff(np.append(start, len(order)))
+    mass = weights[order]
+    group_mass = np.add.reduceat(mass, start)
+    return NominalDistribution(
+        contexts=contexts[order[start]],
+        context_mass=group_mass / weights.sum(),
+        outcomes=Y,
+        start=start,
+        count=count,
+        entry_outcome=order,
+        entry_mass=mass / np.repeat(group_mass, count),
+    )

@@ -1,0 +1,152 @@
+"""Policy files: one safetensors file with arrays and a JSON description. Nothing is ever unpickled.
+
+The header's metadata has one key, ``hedgerow``, holding JSON: the format's version and a description
+built from plain values and named components. Reading revives only components of this package by name;
+a function (``CustomLoss``) or an optimiser is never stored, only noted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from hedgerow import ambiguity, decisions, kernels, losses, nominal, rules, solvers
+from hedgerow._components import Component
+from hedgerow.decisions import DecisionSet
+
+FORMAT = 1
+KEY = "hedgerow"
+_KNOWN: dict[str, type] = {
+    kind.__name__: kind
+    for module in (ambiguity, decisions, kernels, losses, nominal, rules, solvers)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Component | DecisionSet)
+}
+
+
+class PolicyFileError(ValueError):
+    """A policy file that cannot be read, with the reason in one sentence."""
+
+
+class MissingFunction:
+    """Stands where a policy file could not store a function; says so when it is called."""
+
+    def __init__(self, description: str) -> None:
+        self.description = description
+
+    def __call__(self, *_: Any) -> Any:
+        """Refuse."""
+        raise PolicyFileError(
+            f"This policy's loss is a Python function ({self.description}) that is not stored in "
+            "policy files; pass it again with hedgerow.load(path, loss=...)."
+        )
+
+
+def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], about: dict) -> None:
+    """Write arrays and description in one step: the old file stays until the new one is whole."""
+    target = Path(path)
+    header = json.dumps({"format": FORMAT, **about}, allow_nan=False)
+    data = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {KEY: header})
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict]:
+    """Read arrays and description back, or say what is wrong with the file."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no policy file at {path}.")
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise PolicyFileError(
+            f"{path} is not a readable policy file (truncated, damaged or of another kind): {error}."
+        ) from None
+    if KEY not in metadata:
+        raise PolicyFileError(f"{path} is a safetensors file, but not one written by hedgerow.")
+    try:
+        about = json.loads(metadata[KEY])
+        version = int(about["format"])
+    except (ValueError, KeyError, TypeError):
+        raise PolicyFileError(f"{path} has a damaged description.") from None
+    if version > FORMAT:
+        raise PolicyFileError(
+            f"{path} has policy format {version}, but this hedgerow reads up to {FORMAT}; it was "
+            f"written by hedgerow {about.get('hedgerow', 'of a later version')}: upgrade to read it."
+        )
+    return arrays, about
+
+
+def describe(value: Any) -> Any:
+    """Turn a component, decision set or plain value into JSON."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Component):
+        parameters = {name: describe(v) for name, v in value.get_params(deep=False).items()}
+        return {"component": type(value).__name__, "parameters": parameters}
+    if isinstance(value, decisions.Product):
+        return {"set": "Product", "arguments": [describe(part) for part in value.sets]}
+    if isinstance(value, decisions.Box):
+        return {"set": "Box", "arguments": [describe(value.low), describe(value.high)]}
+    if isinstance(value, DecisionSet):
+        return {"set": type(value).__name__, "arguments": [value.dimension]}
+    if isinstance(value, tuple | list):
+        return {"tuple": [describe(item) for item in value]}
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return {"array": [describe(item) for item in np.asarray(value).ravel().tolist()]}
+    return {"not stored": getattr(value, "__qualname__", type(value).__name__)}
+
+
+def revive(description: Any) -> Any:
+    """Turn JSON from ``describe`` back into objects of this package."""
+    if not isinstance(description, dict):
+        return description
+    if "component" in description:
+        return _known(description["component"])(
+            **{name: revive(value) for name, value in description["parameters"].items()}
+        )
+    if "set" in description:
+        return _known(description["set"])(*(revive(item) for item in description["arguments"]))
+    if "tuple" in description:
+        return tuple(revive(item) for item in description["tuple"])
+    if "float" in description:
+        return float(description["float"])
+    if "array" in description:
+        return np.array([revive(item) for item in description["array"]])
+    return MissingFunction(str(description.get("not stored")))
+
+
+def _known(name: str) -> type:
+    if name not in _KNOWN:
+        raise PolicyFileError(
+            f"The policy file names a component {name!r} that this version of hedgerow does not have."
+        )
+    return _KNOWN[name]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

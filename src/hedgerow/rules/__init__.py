@@ -1,0 +1,8 @@
+"""Decision rules f_θ: from a context to a decision."""
+
+from hedgerow.rules.affine import Affine, Constant
+from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.soft_forest import Forest, SoftForest
+from hedgerow.rules.two_layer import TwoLayer
+
+__all__ = ["Affine", "Constant", "FittedRule", "Forest", "Rule", "SoftForest", "TwoLayer"]

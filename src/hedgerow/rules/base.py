@@ -1,0 +1,55 @@
+"""What every rule offers: a description the user composes, and a fitted function.
+
+A ``Rule`` is the description (how many trees, how deep). ``build`` turns it into a ``FittedRule``,
+an Equinox module that maps standardised contexts, rows last (features, rows), to decisions in
+working units (decisions, rows). Rows last keeps the forest's inner loop contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow._components import Component
+from hedgerow.decisions import DecisionSet
+
+
+class FittedRule(eqx.Module):
+    """A rule with parameters. Fields named in ``trainable`` are learned, the rest are fixed."""
+
+    trainable: ClassVar[tuple[str, ...]] = ()
+    decision_set: eqx.AbstractVar[DecisionSet]
+
+    def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+        """Decide for every column of x."""
+        raise NotImplementedError
+
+    def split(self) -> tuple[FittedRule, FittedRule]:
+        """Return (parameters, everything else); ``eqx.combine`` puts them together again."""
+        fixed = jax.tree_util.tree_map(lambda _: False, self)
+        names = self.trainable
+        learned = eqx.tree_at(lambda rule: [getattr(rule, n) for n in names], fixed, [True] * len(names))
+        return eqx.partition(self, learned)
+
+
+class Rule(Component):
+    """The description of a rule (abstract)."""
+
+    def build(
+        self,
+        key: PRNGKeyArray,
+        n_features: int,
+        decision_set: DecisionSet,
+        start: Float[Array, " k"],
+    ) -> FittedRule:
+        """Return an initial rule whose decisions are near the constant decision ``start``."""
+        raise NotImplementedError
+
+
+def through(decision_set: DecisionSet, raw: Float[Array, "k rows"]) -> Float[Array, "k rows"]:
+    """Send raw outputs, rows last, through the map onto the decision set."""
+    return jnp.moveaxis(decision_set.from_raw(jnp.moveaxis(raw, 0, -1)), -1, 0)

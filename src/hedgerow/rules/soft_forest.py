@@ -1,0 +1,239 @@
+"""Soft regression forests: trees whose gates open by degrees (paper: SRF).
+
+A tree of depth D sends x left at gate i with probability s_i = S((w_i·x + b_i)/τ) and reaches leaf l
+with probability p_l(x), the product along its route. The forest's decision is
+
+    f(x) = (1/T) Σ_t Σ_l p_{l,t}(x) · π_{l,t},        π = map(raw leaf) ∈ Z,
+
+a convex combination of leaf decisions, hence in Z. As τ → 0 the gates become hard splits.
+
+Layout. Gates are stored level by level; gate i of level v has children i and i + 2^v on the next
+level, so bit v of a leaf's number says which way its route turns at level v (0 left, 1 right).
+Values flow from the leaves to the root,
+
+    value_i = right_i + s_i · (left_i − right_i),
+
+and the reverse pass, written by hand, sends the decision's cotangent down the same gates. It costs
+half of what automatic differentiation of the forward pass does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from hedgerow import _checks
+from hedgerow.decisions import DecisionSet
+from hedgerow.rules.base import FittedRule, Rule
+
+MOST_DEPTH = 12
+
+
+class Forest(FittedRule):
+    """A fitted soft forest.
+
+    Attributes
+    ----------
+    gate_weights : (trees, gates, features)
+    gate_biases : (trees, gates)
+    leaves : (trees, leaves, decisions), raw; ``leaf_decisions`` are their images in Z
+    features : (trees, features per tree) or None
+        Which features each tree sees; None: all.
+    temperature : ()
+        τ; 0 makes the gates hard.
+    """
+
+    trainable: ClassVar[tuple[str, ...]] = ("gate_weights", "gate_biases", "leaves")
+    gate_weights: Float[Array, "t g m"]
+    gate_biases: Float[Array, "t g"]
+    leaves: Float[Array, "t l k"]
+    features: Int[Array, "t m"] | None
+    temperature: Float[Array, ""]
+    decision_set: DecisionSet
+
+    @property
+    def depth(self) -> int:
+        """Gates on a route."""
+        return self.leaves.shape[1].bit_length() - 1
+
+    def leaf_decisions(self) -> Float[Array, "t l k"]:
+        """π: the decision at each leaf."""
+        return self.decision_set.from_raw(self.leaves)
+
+    def gate_logits(self, x: Float[Array, "d rows"]) -> Float[Array, "t g rows"]:
+        """w·x + b of every gate."""
+        trees, gates, seen = self.gate_weights.shape
+        if self.features is None:
+            products = (self.gate_weights.reshape(-1, seen) @ x).reshape(trees, gates, -1)
+        else:
+            products = jnp.einsum("tgm,tmr->tgr", self.gate_weights, x[self.features])
+        return products + self.gate_biases[:, :, None]
+
+    def gates(self, x: Float[Array, "d rows"]) -> Float[Array, "t g rows"]:
+        """Probability of turning left at every gate."""
+        logits = self.gate_logits(x)
+        soft = self.temperature > 0
+        scaled = logits / jnp.where(soft, self.temperature, 1.0)
+        return jnp.where(soft, jax.nn.sigmoid(scaled), (logits > 0).astype(logits.dtype))
+
+    def route_probabilities(self, x: Float[Array, "d rows"]) -> Float[Array, "t l rows"]:
+        """p_{l,t}(x): the probability of reaching each leaf; sums to 1 over leaves."""
+        gates = self.gates(x)
+        routes = jnp.ones_like(gates[:, :1])
+        for level in range(self.depth):
+            gate = _level(gates, level)
+            routes = jnp.concatenate([routes * gate, routes * (1 - gate)], axis=1)
+        return routes
+
+    def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+        """Decide for every column of x."""
+        return mix_leaves(self.gates(x), self.leaf_decisions())
+
+    def hardened(self) -> Forest:
+        """Return the forest in the limit τ → 0."""
+        return Forest(
+            self.gate_weights,
+            self.gate_biases,
+            self.leaves,
+            self.features,
+            jnp.zeros_like(self.temperature),
+            self.decision_set,
+        )
+
+
+class SoftForest(Rule):
+    """A forest of soft regression trees.
+
+    Parameters
+    ----------
+    trees : int
+    depth : int or None
+        Gates on each route; None: ceil(log2(features)) + 1, as in the paper.
+    temperature : float
+        τ of the gates. Small values make splits crisp.
+    features_per_tree : int, float or None
+        How many features (int) or which share of them (float in (0, 1]) each tree sees, drawn at
+        random; None: all.
+    gate_scale : float
+        Initial gates have weights of standard deviation gate_scale/√(features seen).
+    leaf_scale : float
+        Initial leaves deviate from the best constant decision by this many standard deviations of
+        the outcome (in raw coordinates).
+    """
+
+    traced = ("temperature", "gate_scale", "leaf_scale")
+
+    def __init__(
+        self,
+        trees: int = 20,
+        depth: int | None = None,
+        temperature: float = 1.0,
+        features_per_tree: float | None = None,
+        gate_scale: float = 1.0,
+        leaf_scale: float = 0.5,
+    ) -> None:
+        self.trees = trees
+        self.depth = depth
+        self.temperature = temperature
+        self.features_per_tree = features_per_tree
+        self.gate_scale = gate_scale
+        self.leaf_scale = leaf_scale
+        self.check()
+
+    def check(self) -> None:
+        """Counts are whole and positive, scales positive."""
+        _checks.count("trees", self.trees)
+        if self.depth is not None and _checks.count("depth", self.depth) > MOST_DEPTH:
+            raise ValueError(
+                f"depth must be at most {MOST_DEPTH} (a tree has 2^depth leaves), got {self.depth}."
+            )
+        _checks.positive("temperature", self.temperature)
+        _checks.positive("gate_scale", self.gate_scale)
+        _checks.nonnegative("leaf_scale", self.leaf_scale)
+        if isinstance(self.features_per_tree, float):
+            _checks.fraction("features_per_tree", self.features_per_tree)
+        elif self.features_per_tree is not None:
+            _checks.count("features_per_tree", self.features_per_tree)
+
+    def depth_for(self, n_features: int) -> int:
+        """Depth used with this many features."""
+        automatic = math.ceil(math.log2(n_features)) + 1 if n_features > 1 else 1
+        return self.depth or min(automatic, MOST_DEPTH)
+
+    def features_for(self, n_features: int) -> int:
+        """Features each tree sees."""
+        if self.features_per_tree is None:
+            return n_features
+        if isinstance(self.features_per_tree, float):
+            return max(1, round(self.features_per_tree * n_features))
+        return min(int(self.features_per_tree), n_features)
+
+    def build(
+        self,
+        key: PRNGKeyArray,
+        n_features: int,
+        decision_set: DecisionSet,
+        start: Float[Array, " k"],
+    ) -> Forest:
+        """Random gates, leaves scattered around ``start``."""
+        centre = decision_set.to_raw(start)
+        dtype = centre.dtype
+        leaves = 2 ** self.depth_for(n_features)
+        seen = self.features_for(n_features)
+        key_gates, key_biases, key_leaves, key_features = jax.random.split(key, 4)
+        features = None
+        if seen < n_features:
+            draws = jax.random.split(key_features, self.trees)
+            features = jax.vmap(lambda k: jax.random.permutation(k, n_features)[:seen])(draws)
+        gate_weights = jax.random.normal(key_gates, (self.trees, leaves - 1, seen), dtype)
+        gate_biases = jax.random.normal(key_biases, (self.trees, leaves - 1), dtype)
+        scatter = jax.random.normal(key_leaves, (self.trees, leaves, len(centre)), dtype)
+        return Forest(
+            gate_weights=gate_weights * self.gate_scale / math.sqrt(seen),
+            gate_biases=gate_biases * self.gate_scale * 0.5,
+            leaves=centre + self.leaf_scale * scatter,
+            features=features,
+            temperature=jnp.asarray(self.temperature, dtype),
+            decision_set=decision_set,
+        )
+
+
+def _level(gates: Array, level: int) -> Array:
+    return gates[:, 2**level - 1 : 2 ** (level + 1) - 1]
+
+
+@jax.custom_vjp
+def mix_leaves(
+    gates: Float[Array, "t g rows"], leaves: Float[Array, "t l k"]
+) -> Float[Array, "k rows"]:
+    """Average over trees of Σ_l p_l · leaf_l, rows last."""
+    return _mix_forward(gates, leaves)[0]
+
+
+def _mix_forward(gates: Array, leaves: Array) -> tuple[Array, tuple[Array, list[Array]]]:
+    values = leaves[:, :, :, None]
+    gaps: list[Array] = []  # left − right at every gate, deepest level first
+    for level in reversed(range(leaves.shape[1].bit_length() - 1)):
+        left, right = jnp.split(values, 2, axis=1)
+        gaps.append(left - right)
+        values = right + _level(gates, level)[:, :, None, :] * gaps[-1]
+    return jnp.mean(values[:, 0], axis=0), (gates, gaps)
+
+
+def _mix_reverse(kept: tuple[Array, list[Array]], cotangent: Array) -> tuple[Array, Array]:
+    gates, gaps = kept
+    trees = gates.shape[0]
+    flow = jnp.broadcast_to(cotangent / trees, (trees, 1, *cotangent.shape))
+    gate_cotangents = []
+    for level in range(len(gaps)):
+        gate_cotangents.append(jnp.sum(flow * gaps[len(gaps) - 1 - level], axis=2))
+        left = flow * _level(gates, level)[:, :, None, :]
+        flow = jnp.concatenate([left, flow - left], axis=1)
+    return jnp.concatenate(gate_cotangents, axis=1), jnp.sum(flow, axis=-1)
+
+
+mix_leaves.defvjp(_mix_forward, _mix_reverse)

@@ -1,0 +1,27 @@
+"""Stochastic compositional gradient descent (Wang, Fang & Liu 2017), in the log domain.
+
+    u ← log( (1−β)·e^u + β·e^now ),     one u per logarithm of the problem.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from hedgerow.solvers.base import Solver
+
+
+class SCGD(Solver):
+    """Remember a moving average of each expectation."""
+
+    def estimate(
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
+    ) -> Float[Array, "*g"]:
+        """Mix this step's log-average into the remembered one."""
+        return log_mix(now, remembered, self.tracking)
+
+
+def log_mix(now: Array, remembered: Array, share: Array) -> Array:
+    """log( (1−share)·e^remembered + share·e^now )."""
+    old = jnp.log1p(-jnp.minimum(share, 1 - 1e-6)) + remembered
+    return jnp.logaddexp(old, jnp.log(share) + now)

@@ -1,0 +1,80 @@
+"""Stochastically corrected compositional gradients (Chen, Sun & Yin 2021; paper: algo-SCSC-ML).
+
+Before mixing, what is remembered is moved by how much the same nodes moved since the last step:
+
+    u ← log( (1−β)·e^{u + now − before} + β·e^now ).
+
+The correction is the published one, (1−β)(y + t(θ_k) − t(θ_{k−1})) + β t(θ_k), taken in the log domain
+(a ratio instead of a difference), where it cannot make the tracked expectation negative.
+
+``trackers="per-context"`` keeps one u for each logarithm in F, which is what the gradient of F needs.
+``trackers="shared"`` keeps a single one, as Algorithm 1 is printed: with one outcome per context its y₁
+and y₂ then follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. It is here so
+that the printed algorithm can be run and compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.solvers.base import Solver
+from hedgerow.solvers.scgd import log_mix
+
+
+class SCSC(Solver):
+    """Corrected tracking. Parameters as for every solver, and ``trackers``.
+
+    Parameters
+    ----------
+    trackers : {"per-context", "shared"}
+        One tracker per logarithm of the objective, or the printed algorithm's single one.
+    """
+
+    looks_back = True
+
+    def __init__(
+        self,
+        trackers: str = "per-context",
+        steps: int = 1000,
+        batch: int = 64,
+        nodes: Any = 4,
+        outcome_nodes: Any = None,
+        outcomes_per_context: int = 32,
+        learning_rate: float = 0.02,
+        decay: str = "cosine",
+        optimizer: Any = None,
+        tracking: float = 0.2,
+        tolerance: float = 0.0,
+    ) -> None:
+        self.trackers = trackers
+        super().__init__(
+            steps=steps,
+            batch=batch,
+            nodes=nodes,
+            outcome_nodes=outcome_nodes,
+            outcomes_per_context=outcomes_per_context,
+            learning_rate=learning_rate,
+            decay=decay,
+            optimizer=optimizer,
+            tracking=tracking,
+            tolerance=tolerance,
+        )
+
+    def check(self) -> None:
+        """The kind of trackers is one of two."""
+        super().check()
+        _checks.one_of("trackers", self.trackers, ("per-context", "shared"))
+
+    @property
+    def shares_tracker(self) -> bool:
+        """Whether a single tracker stands in for all."""
+        return self.trackers == "shared"
+
+    def estimate(
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
+    ) -> Float[Array, "*g"]:
+        """Correct what is remembered, then mix."""
+        return log_mix(now, remembered + now - before, self.tracking)
