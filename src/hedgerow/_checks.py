@@ -130,9 +130,11 @@ def numeric(name: str, value: Any) -> np.ndarray:
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     try:
         array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except TypeError as error:
+        raise TypeError(f"{name} must be numeric, but it holds objects: {error}.") from None
+    except ValueError:
         raise ValueError(
-            f"{name} must be numeric, but it holds text or objects; encode such columns first "
+            f"{name} must be numeric, but it holds text; encode such columns first "
             "(hedgerow.TableEncoder one-hot encodes text and decomposes dates)."
         ) from None
     if not np.all(np.isfinite(array)):
@@ -147,9 +149,9 @@ def weights(sample_weight: Any, rows: int) -> np.ndarray:
     """Return observation weights (rows,), non-negative with a positive sum; None means equal."""
     if sample_weight is None:
         return np.ones(rows)
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(rows, sample_weight)
     array = numeric("sample_weight", sample_weight)
+    if array.ndim == 0:
+        array = np.full(rows, array)
     if array.shape != (rows,):
         raise ValueError(
             f"sample_weight must have one entry per row ({rows}), got shape {array.shape}."
@@ -157,7 +159,7 @@ def weights(sample_weight: Any, rows: int) -> np.ndarray:
     if np.any(array < 0):
         raise ValueError("sample_weight must not be negative.")
     if array.sum() <= 0:
-        raise ValueError("sample_weight must have a positive sum, but every weight is 0.")
+        raise ValueError("sample_weight must have a positive sum, but every weight is zero.")
     return array
 
 

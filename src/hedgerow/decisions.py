@@ -148,7 +148,9 @@ class Box(DecisionSet):
 
     def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
         """The box of z / unit."""
-        return eqx.tree_at(lambda box: (box.low, box.high), self, (self.low / unit, self.high / unit))
+        return eqx.tree_at(
+            lambda box: (box.low, box.high), self, (self.low / unit, self.high / unit)
+        )
 
     def _parts(self, dtype: Any) -> tuple[Array, Array, np.ndarray, np.ndarray]:
         """Ends with placeholders (0 and 1) where infinite, and which ends are finite."""

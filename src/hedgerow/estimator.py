@@ -1,6 +1,6 @@
 """RobustPolicy: the scikit-learn façade. It checks, composes and reports; the mathematics is elsewhere.
 
-    history (X, Y) → nominal distribution → working units → compiled training → a rule to decide with
+history (X, Y) → nominal distribution → working units → compiled training → a rule to decide with
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RobustPolicy(BaseEstimator):
     loss : Loss
         What decisions cost, such as ``Newsvendor(holding=0.6, stockout=1.0)``.
     ambiguity : Ambiguity or None
-        What to hedge against; None: ``CausalSinkhorn(penalty=5, epsilon=0.1, order=2)`` with all
+        What to hedge against; None: ``CausalSinkhorn(penalty=10, epsilon=0.1, order=2)`` with all
         scales "auto". ``ERM()`` hedges against nothing.
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.
@@ -98,12 +98,12 @@ class RobustPolicy(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Learn the rule from contexts X (rows, features) and outcomes Y (rows,) or (rows, outcomes)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rule from contexts X (rows, features) and outcomes y (rows,) or (rows, outcomes)."""
         loss, ambiguity, rule, nominal_kind, solver = self._components()
-        X, Y, weights = self._training_data(X, Y, sample_weight)
-        self._single_outcome = np.ndim(Y) == 1
-        Y = _checks.outcomes(Y)
+        X, y, weights = self._training_data(X, y, sample_weight)
+        self._single_outcome = y.ndim == 1
+        Y = _checks.outcomes(y)
         decision_set = loss.decisions_for(Y.shape[1])
         support = loss.support_for(Y.shape[1])
         if support is not None:
@@ -113,11 +113,13 @@ class RobustPolicy(BaseEstimator):
         units = Units.measure(nominal, loss)
         self._warn_of_constant_features(units)
         ambiguity = ambiguity.resolve(units, loss, nominal)
-        if isinstance(self.ambiguity, CausalSinkhorn) and isinstance(nominal_kind, EmpiricalNominal):
+        if isinstance(self.ambiguity, CausalSinkhorn) and isinstance(
+            nominal_kind, EmpiricalNominal
+        ):
             warn_if_causality_is_vacuous(nominal)
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed), 3)
+        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
         start = jnp.asarray(units.constant / units.z_unit, jnp.float32)
         single = jax.tree_util.tree_map(_single, decision_set.in_units(units.z_unit))
         working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
@@ -171,10 +173,10 @@ class RobustPolicy(BaseEstimator):
         decisions = np.concatenate(pieces).astype(np.float64) * self.units_.z_unit
         return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
 
-    def losses(self, X: Any, Y: Any) -> np.ndarray:
+    def losses(self, X: Any, y: Any) -> np.ndarray:
         """Return the loss of this policy's decision on each row, (rows,)."""
         decisions = self.predict(X).reshape(-1, self.n_decisions_)
-        Y = _checks.outcomes(Y)
+        Y = _checks.outcomes(y)
         check_consistent_length(decisions, Y)
         if Y.shape[1] != self.n_outcomes_:
             raise ValueError(
@@ -182,9 +184,9 @@ class RobustPolicy(BaseEstimator):
             )
         return np.asarray(self.loss(decisions, Y), dtype=np.float64)
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss: larger is better."""
-        losses = self.losses(X, Y)
+        losses = self.losses(X, y)
         return -float(np.average(losses, weights=_checks.weights(sample_weight, len(losses))))
 
     @property
@@ -236,15 +238,17 @@ class RobustPolicy(BaseEstimator):
             part.check()
         return loss, ambiguity, rule, nominal, solver
 
-    def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
-        if Y is None:
+    def _training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = self._contexts(X, reset=True)
-        Y = _checks.numeric("Y", Y)
-        check_consistent_length(X, Y)
-        return X, Y, _checks.weights(sample_weight, len(X))
+        y = _checks.numeric("Y", y)
+        check_consistent_length(X, y)
+        return X, y, _checks.weights(sample_weight, len(X))
 
     def _contexts(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)
@@ -274,7 +278,7 @@ class RobustPolicy(BaseEstimator):
 
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(
-    penalty=5.0, epsilon=0.1, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
+    penalty=10.0, epsilon=0.1, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
 )
 
 

@@ -28,7 +28,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import erf, log_ndtr, ndtr, ndtri
+from jax.scipy.special import erf, erfc, ndtr, ndtri
 from jaxtyping import Array, Float, PRNGKeyArray
 from scipy.stats import qmc
 
@@ -68,7 +68,9 @@ class Kernel(eqx.Module):
     def log_normaliser(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
         """Log of ∫ exp(−‖(u − c)/s‖_p^p / ε) du over the support; pinned coordinates count 0."""
         width = jnp.where(self.scale > 0, self.width, 1.0)
-        constant = jnp.log(2 * width) if self.order == 1 else jnp.log(math.sqrt(2 * math.pi) * width)
+        constant = (
+            jnp.log(2 * width) if self.order == 1 else jnp.log(math.sqrt(2 * math.pi) * width)
+        )
         per_coordinate = jnp.broadcast_to(constant, centre.shape) + self.log_mass(centre)
         return jnp.sum(jnp.where(self.scale > 0, per_coordinate, 0.0), axis=-1)
 
@@ -83,18 +85,22 @@ class Kernel(eqx.Module):
         self,
         slope: Float[Array, "*#b d"],
         anchor: Float[Array, "*#b d"],
-        low: Float[Array, "*#b d"],
-        high: Float[Array, "*#b d"],
+        low: Float[Array, "*#b d"] | None,
+        high: Float[Array, "*#b d"] | None,
         centre: Float[Array, "*#b d"],
     ) -> Float[Array, "*b d"]:
         """Log ∫_low^high exp(slope·(u − anchor)) dK(u) per coordinate, cut to the support.
 
-        ``anchor``, ``low`` and ``high`` are absolute positions. Evaluated so that nothing overflows
-        and no two large terms cancel, whatever the slope.
+        ``anchor``, ``low`` and ``high`` are absolute positions; None is an infinite end. Evaluated so
+        that nothing overflows and no two large terms cancel, whatever the slope.
         """
+        if self.order == 2 and self.low is None and (low is None) != (high is None):
+            if low is None:
+                return _log_tilted_tail(slope, anchor - centre, high - centre, self.width)
+            return _log_tilted_tail(-slope, centre - anchor, centre - low, self.width)
         floor, ceiling = self.bounds(centre)
-        low = jnp.maximum(low - centre, floor)
-        high = jnp.minimum(high - centre, ceiling)
+        low = floor if low is None else jnp.maximum(low - centre, floor)
+        high = ceiling if high is None else jnp.minimum(high - centre, ceiling)
         log_mass = self._log_tilted(slope, anchor - centre, low, high)
         return jnp.where(high > low, log_mass - self.log_mass(centre), NEVER)
 
@@ -112,7 +118,9 @@ class Kernel(eqx.Module):
             offset = _laplace_quantile(below + uniform * (above - below))
         else:
             below, above = ndtr(low / self.width), ndtr(high / self.width)
-            offset = ndtri(below + uniform * (above - below))
+            level = below + uniform * (above - below)
+            limits = jnp.finfo(level.dtype)  # a level that rounds to 0 or 1 must not give infinity
+            offset = ndtri(jnp.clip(level, limits.tiny, 1 - limits.epsneg))
         offset = jnp.clip(jnp.where(self.scale > 0, offset, 0.0) * self.width, low, high)
         return centre + offset
 
@@ -242,7 +250,8 @@ class GaussQuadrature(Nodes):
             points = np.concatenate([-half[::-1], half])
             weights = np.concatenate([half_weights[::-1], half_weights]) / 2
         offsets = jnp.asarray(points, centre.dtype)[:, None] * kernel.width
-        log_weights = jnp.log(jnp.asarray(weights, centre.dtype))
+        log_weights = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
+        log_weights = jnp.asarray(log_weights, centre.dtype)  # the weights underflow float32
         shape = (*centre.shape[:-1], len(points), centre.shape[-1])
         return jnp.broadcast_to(offsets, shape), jnp.broadcast_to(log_weights[:, None], shape)
 
@@ -252,7 +261,9 @@ class GaussQuadrature(Nodes):
         low, high = jnp.maximum(low, -reach), jnp.minimum(high, reach)
         points, weights = np.polynomial.legendre.leggauss(self.n)
         unit = (np.arange(self.PANELS)[:, None] + (points + 1) / 2).ravel() / self.PANELS
-        log_unit = jnp.asarray(np.log(np.tile(weights / 2, self.PANELS) / self.PANELS), centre.dtype)
+        log_unit = jnp.asarray(
+            np.log(np.tile(weights / 2, self.PANELS) / self.PANELS), centre.dtype
+        )
         unit = jnp.asarray(unit, centre.dtype)[:, None]
         halves = []
         for edge in (low[..., None, :], high[..., None, :]):
@@ -260,9 +271,7 @@ class GaussQuadrature(Nodes):
             distance = unit * length / jnp.where(kernel.width > 0, kernel.width, 1.0)
             log_density = -distance if kernel.order == 1 else -(distance**2) / 2
             log_length = jnp.log(jnp.where(length > 0, length, 1.0))
-            log_weight = jnp.where(
-                length > 0, log_unit[:, None] + log_length + log_density, NEVER
-            )
+            log_weight = jnp.where(length > 0, log_unit[:, None] + log_length + log_density, NEVER)
             halves.append((unit * edge, log_weight))
         offsets = jnp.concatenate([half[0] for half in halves], axis=-2)
         log_weights = jnp.concatenate([half[1] for half in halves], axis=-2)
@@ -281,7 +290,9 @@ class Reference(Nodes):
 
     traced = ("points", "weights")
 
-    def __init__(self, points: Array | np.ndarray, weights: Array | np.ndarray | None = None) -> None:
+    def __init__(
+        self, points: Array | np.ndarray, weights: Array | np.ndarray | None = None
+    ) -> None:
         self.points = points
         self.weights = weights
 
@@ -291,7 +302,7 @@ class Reference(Nodes):
         """Return the reference points with normalised kernel weights; ``key`` is not used."""
         log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
         points = jnp.asarray(self.points, centre.dtype)
-        return jnp.broadcast_to(points, (*log_weights.shape, points.shape[-1])), log_weights
+        return jnp.where(kernel.scale > 0, points, centre[..., None, :]), log_weights
 
     def log_normaliser(self, kernel: Kernel, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
         """Log Σ_j ν_j exp(−‖(u_j − c)/s‖_p^p / ε)."""
@@ -299,14 +310,53 @@ class Reference(Nodes):
 
     def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
         points = jnp.asarray(self.points, centre.dtype)
-        gaps = jnp.abs(points - centre[..., None, :]) / kernel.scale
+        scale = jnp.where(
+            kernel.scale > 0, kernel.scale, jnp.inf
+        )  # a pinned coordinate costs nothing
+        gaps = jnp.abs(points - centre[..., None, :]) / scale
         log_terms = -jnp.sum(gaps**kernel.order, axis=-1) / kernel.epsilon
         if self.weights is None:
             return log_terms
         return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
 
 
+class Anchored(Nodes):
+    """Another rule's nodes, and the centre itself as a last node of no weight.
+
+    Gives the value at the centre along with a kernel average, in one evaluation.
+    """
+
+    traced = ("nodes",)
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Append the centre."""
+        nodes, log_weights = self.nodes(kernel, centre, key)
+        weightless = jnp.full_like(log_weights[..., :1], NEVER)
+        return (
+            jnp.concatenate([nodes, centre[..., None, :]], axis=-2),
+            jnp.concatenate([log_weights, weightless], axis=-1),
+        )
+
+
 # --------------------------------------------------------------------------- closed forms
+
+
+def _log_tilted_tail(slope: Array, anchor: Array, end: Array, width: Array) -> Array:
+    """Log ∫_−∞^end e^{slope(u − anchor)} φ_width(u) du = c + log Φ(p), the whole lower tail.
+
+    With p = end/width − slope·width and c = (slope·width)²/2 − slope·anchor; where p < 0 the exponents
+    are combined as in ``_log_tilted_gaussian``.
+    """
+    p = end / width - slope * width
+    tail = slope * (end - anchor) - (end / width) ** 2 / 2 + _log_mills(jnp.minimum(p, 0.0))
+    above = jnp.maximum(p, 0.0)
+    body = (slope * width) ** 2 / 2 - slope * anchor + jnp.log1p(-erfc(above / math.sqrt(2)) / 2)
+    return jnp.where(p < 0, tail, body)
 
 
 def _log_tilted_gaussian(
@@ -330,18 +380,18 @@ def _log_tilted_gaussian(
     bottom = low / width - slope * width
     both_below = top < 0
 
-    # high may be inf only where top is not below 0; keep the unused branch finite for gradients
+    # high may be inf only where top is not below 0; keep the unused branches finite for gradients
     end = jnp.where(both_below, high, 0.0)
     p = jnp.where(both_below, top, -1.0)
-    has_bottom = jnp.isfinite(bottom)
-    q = jnp.where(both_below & has_bottom, bottom, -2.0)
-    log_ratio = jnp.where(has_bottom, (p - q) * (p + q) / 2 + _log_mills(q) - _log_mills(p), NEVER)
-    tail = (
-        slope * (end - anchor)
-        - (end / width) ** 2 / 2
-        + _log_mills(p)
-        + jnp.log1p(-jnp.exp(jnp.minimum(log_ratio, -1e-30)))
-    )
+    has_bottom = jnp.isfinite(low) & (low < high)
+    gap = jnp.where(both_below & has_bottom, high - low, width) / width
+    thin = gap < (1e-2 if p.dtype == jnp.float32 else 3e-5)  # there Φ(p) − Φ(q) would cancel
+    step = jnp.where(thin, 1.0, gap)
+    q = p - step
+    log_ratio = step * (p + q) / 2 + _log_mills(q) - _log_mills(p)
+    thick = _log_mills(p) + jnp.where(has_bottom, jnp.log1p(-jnp.exp(log_ratio)), 0.0)
+    log_share = jnp.where(thin, _log_ramp(-p, gap) - math.log(2 * math.pi) / 2, thick)
+    tail = slope * (end - anchor) - (end / width) ** 2 / 2 + log_share
 
     root2 = math.sqrt(2.0)
     above = jnp.where(both_below, 1.0, jnp.minimum(top, 1e3))
@@ -352,20 +402,23 @@ def _log_tilted_gaussian(
 
 
 def _log_mills(x: Array) -> Array:
-    """log Φ(x) + x²/2 for x < 0: the slowly varying part of the lower tail."""
+    """log Φ(x) + x²/2 for x <= 0: the slowly varying part of the lower tail."""
     far = -10.0 if x.dtype == jnp.float32 else -25.0
     near = jnp.maximum(x, far)
     inverse = 1 / jnp.minimum(x, far) ** 2
     series = 1 - inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - inverse * 945))))
     asymptotic = -jnp.log(-jnp.minimum(x, far)) - math.log(2 * math.pi) / 2 + jnp.log(series)
-    return jnp.where(x > far, log_ndtr(near) + near**2 / 2, asymptotic)
+    exact = jnp.log(erfc(-near / math.sqrt(2)) / 2) + near**2 / 2
+    return jnp.where(x > far, exact, asymptotic)
 
 
 def _log_tilted_laplace(
     slope: Array, anchor: Array, low: Array, high: Array, width: Array
 ) -> Array:
     """Log ∫_low^high e^{slope(u − anchor)} e^{−|u|/width}/(2 width) du, split at the centre 0."""
-    left = _log_exponential_mass(slope, anchor, low, jnp.minimum(high, 0.0), slope + 1 / width, width)
+    left = _log_exponential_mass(
+        slope, anchor, low, jnp.minimum(high, 0.0), slope + 1 / width, width
+    )
     right = _log_exponential_mass(
         slope, anchor, jnp.maximum(low, 0.0), high, slope - 1 / width, width
     )
@@ -384,18 +437,18 @@ def _log_exponential_mass(
     peak = jnp.where(rate > 0, high, low)
     peak = jnp.where(empty | ~jnp.isfinite(peak), 0.0, peak)
     length = jnp.where(empty, 1.0, high - low)
-    steepness = jnp.abs(rate)
-    spread = steepness * length
-    small = spread < 1e-6
-    safe = jnp.where(small, 1.0, spread)
-    finite_length = jnp.where(jnp.isfinite(length), length, 1.0)
-    log_length = jnp.where(
-        small,
-        jnp.log(finite_length) - steepness * finite_length / 2,
-        jnp.log(-jnp.expm1(-safe)) - jnp.log(jnp.where(small, 1.0, steepness)),
-    )
-    value = slope * (peak - anchor) - jnp.abs(peak) / width + log_length
+    value = slope * (peak - anchor) - jnp.abs(peak) / width + _log_ramp(jnp.abs(rate), length)
     return jnp.where(empty, NEVER, value)
+
+
+def _log_ramp(rate: Array, length: Array) -> Array:
+    """Log ∫_0^length e^{−rate·s} ds = log((1 − e^{−rate·length})/rate), rate >= 0, length maybe inf."""
+    finite = jnp.isfinite(length)
+    length = jnp.where(finite, length, 1.0)
+    flat = finite & (rate * length < 1e-6)
+    share = -jnp.expm1(-jnp.where(flat | ~finite, 1.0, rate * length))
+    steep = jnp.where(finite, jnp.log(share), 0.0) - jnp.log(jnp.where(flat, 1.0, rate))
+    return jnp.where(flat, jnp.log(length) - rate * length / 2, steep)
 
 
 def _laplace_cdf(x: Array) -> Array:

@@ -98,8 +98,11 @@ class AdaptedNominal(Nominal):
         cells = self.cells or math.ceil(math.sqrt(len(X)))
         labels = _median_cells(X, cells)
         mass = np.bincount(labels, weights)
-        centres = np.stack(
-            [np.bincount(labels, weights * column) / mass for column in X.T], axis=1
+        origin = X[
+            0
+        ]  # means are taken from here, so that a constant feature stays exactly constant
+        centres = origin + np.stack(
+            [np.bincount(labels, weights * column) / mass for column in (X - origin).T], axis=1
         )
         return _grouped(centres[labels], Y, weights, labels)
 
@@ -128,7 +131,7 @@ class NeighbourNominal(Nominal):
         """Look up neighbours and weight their outcomes."""
         X, Y, weights = _drop_weightless(X, Y, weights)
         k = min(self.k, len(X))
-        standardised = X / _spread(X)
+        standardised = _standardised(X)
         search = NearestNeighbors(n_neighbors=k).fit(standardised)
         neighbours = search.kneighbors(standardised, return_distance=False)
         mass = weights[neighbours]
@@ -150,9 +153,10 @@ def _drop_weightless(
     return (X, Y, weights) if keep.all() else (X[keep], Y[keep], weights[keep])
 
 
-def _spread(X: np.ndarray) -> np.ndarray:
-    deviation = X.std(axis=0)
-    return np.where(deviation > 0, deviation, 1.0)
+def _standardised(X: np.ndarray) -> np.ndarray:
+    """Features centred and in standard deviations; a constant one has only rounding for a deviation."""
+    constant = X.max(axis=0) == X.min(axis=0)
+    return (X - X.mean(axis=0)) / np.where(constant, 1.0, X.std(axis=0))
 
 
 def _tie_labels(X: np.ndarray) -> np.ndarray:
@@ -184,7 +188,7 @@ def _median_cells(X: np.ndarray, cells: int) -> np.ndarray:
     Equal contexts are never separated. Each round splits every cell that can still be split, the
     largest first; O(N log cells) work per feature looked at.
     """
-    standardised = X / _spread(X)
+    standardised = _standardised(X)
     parts = [np.arange(len(X))]
     while len(parts) < cells:
         parts.sort(key=len, reverse=True)

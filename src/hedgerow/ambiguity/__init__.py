@@ -6,4 +6,14 @@ from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
 
-__all__ = ["ERM", "KL", "Ambiguity", "Batch", "CausalSinkhorn", "Neighbourhood", "Setting", "Sinkhorn", "Tilt"]
+__all__ = [
+    "ERM",
+    "KL",
+    "Ambiguity",
+    "Batch",
+    "CausalSinkhorn",
+    "Neighbourhood",
+    "Setting",
+    "Sinkhorn",
+    "Tilt",
+]

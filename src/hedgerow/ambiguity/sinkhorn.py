@@ -1,6 +1,6 @@
 """Sinkhorn DRO, not causal: each observation is moved on its own.
 
-    λε · E_(x̂,ŷ) log E_ξ1 E_ξ2 exp( Ψ(f(x̂+ξ1), ŷ+ξ2)/(λε) )                        (paper: sdro-dual)
+λε · E_(x̂,ŷ) log E_ξ1 E_ξ2 exp( Ψ(f(x̂+ξ1), ŷ+ξ2)/(λε) )                        (paper: sdro-dual)
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ class Loss(Component):
 
             @jax.jit
             def mean_loss(raw: Array) -> tuple[Array, Array]:
-                return jax.value_and_grad(lambda r: share @ self(decision_set.from_raw(r), outcomes))(
-                    raw
-                )
+                return jax.value_and_grad(
+                    lambda r: share @ self(decision_set.from_raw(r), outcomes)
+                )(raw)
 
             def objective(raw: np.ndarray) -> tuple[float, np.ndarray]:
                 value, gradient = mean_loss(jnp.asarray(raw))
@@ -114,14 +114,14 @@ class Loss(Component):
         """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
 
         Here by probing: how fast Ψ grows per unit of transport cost along rays from the median
-        outcome in the directions the support leaves open. A ratio that keeps rising means that no
-        penalty suffices; one that dies away means that any does.
+        outcome in the directions the support leaves open, far beyond the outcomes seen. A ratio that
+        keeps rising means that no penalty suffices; one that dies away means that any does.
         """
         middle = np.median(outcomes, axis=0)
         directions = _open_directions(self.support_for(outcomes.shape[1]), outcomes.shape[1])
         if not len(directions):
             return 0.0
-        radii = np.array([1e3, 1e6])
+        radii = np.array([1e3, 1e6]) * max(1.0, np.max(np.abs(outcomes - middle) / y_scale))
         moved = middle + radii[:, None, None] * directions * y_scale
         with jax.enable_x64(True):
             growth = np.asarray(self(constant, moved)) - np.asarray(self(constant, middle))
@@ -156,9 +156,7 @@ def namespace(*arrays: Any) -> Any:
     return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
 
 
-def _open_directions(
-    support: tuple[np.ndarray, np.ndarray] | None, dimension: int
-) -> np.ndarray:
+def _open_directions(support: tuple[np.ndarray, np.ndarray] | None, dimension: int) -> np.ndarray:
     """Coordinate directions and diagonals along which the outcome support is unbounded."""
     axes = np.eye(dimension)
     ones = np.ones((1, dimension))

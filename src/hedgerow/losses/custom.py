@@ -57,7 +57,10 @@ class CustomLoss(Loss):
         if not callable(self.function):
             raise TypeError(f"function must be callable as function(z, y), got {self.function!r}.")
         _checks.instance(
-            "decision_set", self.decision_set, DecisionSet, "a decision set such as hedgerow.Free(1)"
+            "decision_set",
+            self.decision_set,
+            DecisionSet,
+            "a decision set such as hedgerow.Free(1)",
         )
 
     def __call__(self, z: Any, y: Any) -> Any:

@@ -62,8 +62,9 @@ class Newsvendor(Loss):
 
     def check(self) -> None:
         """Costs are finite, not negative, not both zero, and of one length."""
-        holding, stockout = _checks.costs("holding", self.holding), _checks.costs(
-            "stockout", self.stockout
+        holding, stockout = (
+            _checks.costs("holding", self.holding),
+            _checks.costs("stockout", self.stockout),
         )
         if holding.ndim == stockout.ndim == 1 and holding.shape != stockout.shape:
             raise ValueError(
@@ -146,9 +147,8 @@ class Newsvendor(Loss):
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
         """Sum over products of the two-piece closed form."""
-        far = jnp.full_like(y, jnp.inf)
-        over = kernel.log_tilted_mass(-self.holding / temperature, z, -far, z, y)
-        under = kernel.log_tilted_mass(self.stockout / temperature, z, z, far, y)
+        over = kernel.log_tilted_mass(-self.holding / temperature, z, None, z, y)
+        under = kernel.log_tilted_mass(self.stockout / temperature, z, z, None, y)
         return jnp.sum(jnp.logaddexp(over, under), axis=-1)
 
     def smallest_penalty(

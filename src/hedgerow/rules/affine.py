@@ -50,7 +50,7 @@ class Affine(Rule):
         """Start from the constant decision ``start``."""
         offset = decision_set.to_raw(start)
         matrix = jnp.zeros((decision_set.dimension, n_features), offset.dtype)
-        return AffineRule(matrix, offset, decision_set)
+        return AffineRule(matrix=matrix, offset=offset, decision_set=decision_set)
 
 
 class Constant(Rule):
@@ -64,4 +64,4 @@ class Constant(Rule):
         start: Float[Array, " k"],
     ) -> FittedRule:
         """Start from ``start``."""
-        return ConstantRule(decision_set.to_raw(start), decision_set)
+        return ConstantRule(offset=decision_set.to_raw(start), decision_set=decision_set)

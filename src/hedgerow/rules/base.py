@@ -32,7 +32,9 @@ class FittedRule(eqx.Module):
         """Return (parameters, everything else); ``eqx.combine`` puts them together again."""
         fixed = jax.tree_util.tree_map(lambda _: False, self)
         names = self.trainable
-        learned = eqx.tree_at(lambda rule: [getattr(rule, n) for n in names], fixed, [True] * len(names))
+        learned = eqx.tree_at(
+            lambda rule: [getattr(rule, n) for n in names], fixed, [True] * len(names)
+        )
         return eqx.partition(self, learned)
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -95,13 +96,8 @@ class Forest(FittedRule):
 
     def hardened(self) -> Forest:
         """Return the forest in the limit τ → 0."""
-        return Forest(
-            self.gate_weights,
-            self.gate_biases,
-            self.leaves,
-            self.features,
-            jnp.zeros_like(self.temperature),
-            self.decision_set,
+        return eqx.tree_at(
+            lambda forest: forest.temperature, self, jnp.zeros_like(self.temperature)
         )
 
 
@@ -130,10 +126,10 @@ class SoftForest(Rule):
     def __init__(
         self,
         trees: int = 20,
-        depth: int | None = None,
+        depth: int | None = 2,
         temperature: float = 1.0,
         features_per_tree: float | None = None,
-        gate_scale: float = 1.0,
+        gate_scale: float = 0.3,
         leaf_scale: float = 0.5,
     ) -> None:
         self.trees = trees

@@ -8,9 +8,18 @@ from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
 from hedgerow.solvers.table import TrainingTable
 
-__all__ = ["SCGD", "SCSC", "NestedSGD", "Solver", "Training", "TrainingTable", "default_solver", "train"]
+__all__ = [
+    "SCGD",
+    "SCSC",
+    "NestedSGD",
+    "Solver",
+    "Training",
+    "TrainingTable",
+    "default_solver",
+    "train",
+]
 
 
 def default_solver(ambiguity: Ambiguity) -> Solver:
     """Return what ``solver=None`` stands for: tracked gradients, plain ones where nothing is nested."""
-    return SCGD() if ambiguity.compositional else NestedSGD()
+    return SCSC() if ambiguity.compositional else NestedSGD()

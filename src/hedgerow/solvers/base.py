@@ -54,12 +54,11 @@ class Solver(Component):
 
     traced = ("steps", "learning_rate", "tracking", "tolerance")
     remembers: ClassVar[bool] = True
-    looks_back: ClassVar[bool] = False
     shares_tracker: bool = False
 
     def __init__(
         self,
-        steps: int = 1000,
+        steps: int = 500,
         batch: int = 64,
         nodes: Any = 4,
         outcome_nodes: Any = None,
@@ -114,20 +113,18 @@ class Solver(Component):
             return jnp.asarray(self.learning_rate, jnp.float32)
         return self.learning_rate * 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
-    ) -> Float[Array, "*g"]:
-        """Estimate u = log E exp(e).
+    def correction(self, pooled: bool) -> str | None:
+        """How what is remembered is brought up to date before it is mixed with this step's estimate.
 
-        Parameters
-        ----------
-        now
-            log-average over this step's nodes at the current parameters
-        remembered
-            what ``estimate`` returned when this logarithm was last visited
-        before
-            like ``now``, at the previous step's parameters (only where ``looks_back``)
+        None: not at all. "step": by how much this step's nodes moved since the last step. "visit": by
+        how much the value at the nominal point moved since this logarithm was last visited.
         """
+        return None
+
+    def estimate(
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+    ) -> Float[Array, "*g"]:
+        """Estimate u = log E exp(e) from this step's log-average and the remembered, corrected one."""
         raise NotImplementedError
 
     @classmethod

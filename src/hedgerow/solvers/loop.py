@@ -19,7 +19,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow.ambiguity import Ambiguity, Setting, Tilt
-from hedgerow.kernels import NEVER
+from hedgerow.kernels import NEVER, Anchored
 from hedgerow.rules import FittedRule
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.table import TrainingTable
@@ -117,6 +117,10 @@ def _stretch(
 ) -> tuple[State, Float[Array, " stretch"]]:
     """Run ``length`` steps, at most STRETCH; return the state and each step's objective."""
     pooled = ambiguity.pooled or solver.shares_tracker
+    tracked = ambiguity.compositional and solver.remembers
+    correction = solver.correction(pooled) if tracked else None
+    if correction == "visit":
+        setting = eqx.tree_at(lambda s: s.context_nodes, setting, Anchored(setting.context_nodes))
     optimizer = solver.optimizer or ADAM
 
     def step(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
@@ -130,17 +134,22 @@ def _stretch(
         def surrogate(parameters: FittedRule) -> tuple[Array, tuple[Array, Array]]:
             tilt = tilt_at(parameters)
             now = _moments(tilt, pooled)
-            slots = jnp.zeros((), jnp.int32) if pooled else tilt.slots
-            if not ambiguity.compositional or not solver.remembers:
-                level, trackers = now, state.trackers
+            if tracked:
+                slots = jnp.zeros((), jnp.int32) if pooled else tilt.slots
+                kept = state.trackers[slots]
+                if correction == "step":
+                    drift = now - _moments(tilt_at(state.previous), pooled)
+                    level = _remember(solver, now, kept, drift)
+                    trackers = state.trackers.at[slots].set(level)
+                elif correction == "visit":
+                    anchor = jax.lax.stop_gradient(tilt.exponents[:, :, -1])
+                    level = _remember(solver, now, kept, anchor)
+                    trackers = state.trackers.at[slots].set(level - anchor)
+                else:
+                    level = _remember(solver, now, kept, 0.0)
+                    trackers = state.trackers.at[slots].set(level)
             else:
-                before = _moments(tilt_at(state.previous), pooled) if solver.looks_back else now
-                remembered = state.trackers[slots]
-                level = jnp.where(
-                    remembered > NEVER / 2, solver.estimate(now, remembered, before), now
-                )
-                level = jax.lax.stop_gradient(level)
-                trackers = state.trackers.at[slots].set(level)
+                level, trackers = jax.lax.stop_gradient(now), state.trackers
             mass = tilt.group_mass / len(tilt.group_mass)
             value = level if pooled else jnp.sum(mass * level)
             divisor = level if pooled else level[:, :, None]
@@ -158,6 +167,12 @@ def _stretch(
 
     objectives = jnp.zeros(STRETCH, jnp.float32)
     return jax.lax.fori_loop(0, length, step, (state, objectives))
+
+
+def _remember(solver: Solver, now: Array, kept: Array, drift: Array | float) -> Array:
+    """The solver's estimate from what was kept, moved by its drift; the first visit has only now."""
+    level = jnp.where(kept > NEVER / 2, solver.estimate(now, kept + drift), now)
+    return jax.lax.stop_gradient(level)
 
 
 def _moments(tilt: Tilt, pooled: bool) -> Array:

@@ -18,7 +18,7 @@ class NestedSGD(Solver):
     remembers: ClassVar[bool] = False
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
     ) -> Float[Array, "*g"]:
         """Take this step's log-average as it is."""
         return now

@@ -1,6 +1,6 @@
 """Stochastic compositional gradient descent (Wang, Fang & Liu 2017), in the log domain.
 
-    u ← log( (1−β)·e^u + β·e^now ),     one u per logarithm of the problem.
+u ← log( (1−β)·e^u + β·e^now ),     one u per logarithm of the problem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class SCGD(Solver):
     """Remember a moving average of each expectation."""
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
     ) -> Float[Array, "*g"]:
         """Mix this step's log-average into the remembered one."""
         return log_mix(now, remembered, self.tracking)

@@ -1,16 +1,21 @@
 """Stochastically corrected compositional gradients (Chen, Sun & Yin 2021; paper: algo-SCSC-ML).
 
-Before mixing, what is remembered is moved by how much the same nodes moved since the last step:
+Before mixing, what is remembered is brought up to date by its drift since it was remembered:
 
-    u ← log( (1−β)·e^{u + now − before} + β·e^now ).
+    u ← log( (1−β)·e^{u + drift} + β·e^now ).
 
-The correction is the published one, (1−β)(y + t(θ_k) − t(θ_{k−1})) + β t(θ_k), taken in the log domain
-(a ratio instead of a difference), where it cannot make the tracked expectation negative.
+The published correction is (1−β)(y + t(θ_k) − t(θ_{k−1})) + β t(θ_k). Here it is taken in the log domain, a
+ratio instead of a difference, where it cannot make the tracked expectation negative.
 
-``trackers="per-context"`` keeps one u for each logarithm in F, which is what the gradient of F needs.
-``trackers="shared"`` keeps a single one, as Algorithm 1 is printed: with one outcome per context its y₁
-and y₂ then follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. It is here so
-that the printed algorithm can be run and compared.
+``trackers="per-context"`` keeps one u for each logarithm in F, which is what the gradient of F needs. A
+context is visited once in many steps, so its drift since the *last visit* counts; it is measured at the
+nominal point, whose value then and now is known exactly. Without it (``SCGD``) trackers go stale, and
+contexts that have improved since are held down by their own past.
+
+``trackers="shared"`` keeps a single u, as Algorithm 1 is printed: with one outcome per context its y₁ and y₂
+follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. Its drift is that of this
+step's nodes since the last step, as published. It is here so that the printed algorithm can be run and
+compared.
 """
 
 from __future__ import annotations
@@ -33,12 +38,10 @@ class SCSC(Solver):
         One tracker per logarithm of the objective, or the printed algorithm's single one.
     """
 
-    looks_back = True
-
     def __init__(
         self,
         trackers: str = "per-context",
-        steps: int = 1000,
+        steps: int = 500,
         batch: int = 64,
         nodes: Any = 4,
         outcome_nodes: Any = None,
@@ -73,8 +76,12 @@ class SCSC(Solver):
         """Whether a single tracker stands in for all."""
         return self.trackers == "shared"
 
+    def correction(self, pooled: bool) -> str:
+        """A logarithm visited at every step is corrected since the last step, others since the last visit."""
+        return "step" if pooled else "visit"
+
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], before: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
     ) -> Float[Array, "*g"]:
-        """Correct what is remembered, then mix."""
-        return log_mix(now, remembered + now - before, self.tracking)
+        """Mix this step's log-average into the corrected one."""
+        return log_mix(now, remembered, self.tracking)

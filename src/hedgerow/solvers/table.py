@@ -59,7 +59,7 @@ class TrainingTable(eqx.Module):
         """Draw a minibatch of ``size`` contexts with their outcomes."""
         key_context, key_outcome = jax.random.split(key)
         contexts = self._draw_contexts(key_context, size)
-        return self.gather(contexts, jax.random.uniform(key_outcome, (size, 1)))
+        return self.gather(contexts, jax.random.uniform(key_outcome, (len(contexts), 1)))
 
     def gather(self, contexts: Int[Array, " b"], phase: Float[Array, "b 1"] | float = 0.5) -> Batch:
         """Collect the given contexts; ``phase`` places the systematic sample of large ones."""

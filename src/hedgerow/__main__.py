@@ -1,0 +1,5 @@
+"""``python -m hedgerow`` is the command ``hedgerow``."""
+
+from hedgerow.cli import main
+
+main()

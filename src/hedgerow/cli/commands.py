@@ -1,0 +1,250 @@
+"""Commands and their options. What they do is in ``cli.work``; JAX is imported when work begins."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow._version import __version__
+from hedgerow.cli.screen import guarded, show_tracebacks
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn decision rules from a table of history that hedge against the history being "
+    "misleading.",
+    epilog="Start with: hedgerow demo",
+)
+
+
+class Problem(StrEnum):
+    """What is decided."""
+
+    newsvendor = "newsvendor"
+
+
+class Model(StrEnum):
+    """What to hedge against."""
+
+    causal_sinkhorn = "causal-sinkhorn"
+    sinkhorn = "sinkhorn"
+    kl = "kl"
+    erm = "erm"
+
+
+class NominalKind(StrEnum):
+    """How history becomes a distribution."""
+
+    auto = "auto"
+    empirical = "empirical"
+    adapted = "adapted"
+    neighbour = "neighbour"
+
+
+class RuleKind(StrEnum):
+    """The kind of decision rule."""
+
+    forest = "forest"
+    two_layer = "two-layer"
+    affine = "affine"
+    constant = "constant"
+
+
+PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedgerow fit`.")]
+IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
+IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}
+IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"hedgerow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def hedgerow(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="HEDGEROW_DEBUG", help="Show tracebacks of errors.")
+    ] = False,
+) -> None:
+    """Options that come before the command."""
+    show_tracebacks(debug)
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write into.")
+    ] = Path("hedgerow-demo"),
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Same seed, same policy.", min=0)] = 0,
+) -> None:
+    """Order for a real restaurant: train, compare out of sample, save (about a minute)."""
+    with guarded():
+        from hedgerow.cli.work import prepare
+        from hedgerow.demo import run
+
+        prepare()
+        run(out, seed=seed)
+
+
+@app.command(
+    help="Learn a policy from a table and save it.\n\nText columns are one-hot encoded and dates "
+    "split into weekday, month and day of the year; the policy file remembers how. Ctrl-C stops "
+    "training and keeps what was learned."
+)
+def fit(
+    data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")],
+    outcome: Annotated[
+        list[str],
+        typer.Option(metavar="COLUMN", help="What to prepare for; may be repeated.", **IN_DATA),
+    ],
+    holding: Annotated[
+        list[float],
+        typer.Option(
+            metavar="COST",
+            help="Cost of a unit left over; one for all, or one per outcome.",
+            **IN_DATA,
+        ),
+    ],
+    stockout: Annotated[
+        list[float], typer.Option(metavar="COST", help="Cost of a unit short, likewise.", **IN_DATA)
+    ],
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS", help="What to decide by: a,b,c; default: all others.", **IN_DATA
+        ),
+    ] = None,
+    problem: Annotated[Problem, typer.Option(metavar="NAME", help="newsvendor.", **IN_DATA)] = (
+        Problem.newsvendor
+    ),
+    model: Annotated[
+        Model,
+        typer.Option(metavar="NAME", help="causal-sinkhorn, sinkhorn, kl or erm.", **IN_MODEL),
+    ] = Model.causal_sinkhorn,
+    penalty: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Price of moving data; default: 5.", **IN_MODEL),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Spread of the worst case; default: 0.1.", **IN_MODEL),
+    ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option(metavar="1|2", help="Power of the distance moved; default: 2.", **IN_MODEL),
+    ] = None,
+    nominal: Annotated[
+        NominalKind,
+        typer.Option(metavar="NAME", help="auto, empirical, adapted or neighbour.", **IN_MODEL),
+    ] = NominalKind.auto,
+    rule: Annotated[
+        RuleKind,
+        typer.Option(metavar="NAME", help="forest, two-layer, affine or constant.", **IN_RULE),
+    ] = RuleKind.forest,
+    trees: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Trees of the forest; default: 20.", **IN_RULE),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Questions per tree; default: by features.", **IN_RULE),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Training steps; default: by model.", **IN_RULE),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Same seed, same policy.", min=0, **IN_RULE)
+    ] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Policy file to write.")
+    ] = Path("policy.hedgerow"),
+) -> None:
+    """Check what only the options can tell, then learn."""
+    for name, costs in (("holding", holding), ("stockout", stockout)):
+        if len(costs) not in (1, len(outcome)):
+            raise typer.BadParameter(
+                f"give one number, or one per outcome ({len(outcome)}); got {len(costs)}.",
+                param_hint=f"--{name}",
+            )
+    transport = model in (Model.causal_sinkhorn, Model.sinkhorn)
+    misplaced = {
+        "--penalty": penalty is not None and model == Model.erm,
+        "--epsilon": epsilon is not None and not transport,
+        "--order": order is not None and not transport,
+    }
+    for name, wrong in misplaced.items():
+        if wrong:
+            raise typer.BadParameter(f"does not apply to --model {model.value}.", param_hint=name)
+    for name, value in (("--trees", trees), ("--depth", depth)):
+        if value is not None and rule != RuleKind.forest:
+            raise typer.BadParameter(f"does not apply to --rule {rule.value}.", param_hint=name)
+    with guarded():
+        from hedgerow.cli import work
+
+        work.prepare()
+        plan = work.Plan(
+            outcomes=outcome,
+            features=None if features is None else [n for f in features for n in f.split(",")],
+            holding=holding,
+            stockout=stockout,
+            model=model.value,
+            penalty=penalty,
+            epsilon=epsilon,
+            order=order,
+            nominal=nominal.value,
+            rule=rule.value,
+            trees=trees,
+            depth=depth,
+            steps=steps,
+            seed=seed,
+        )
+        work.fit(data, plan, out)
+
+
+@app.command()
+def decide(
+    policy: PolicyFile,
+    new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Table to write, .csv or .parquet; - prints."
+        ),
+    ] = "-",
+) -> None:
+    """Decide for new rows: writes the table with the decisions added."""
+    with guarded():
+        from hedgerow.cli import work
+
+        work.prepare()
+        work.decide(policy, new, None if out == "-" else Path(out))
+
+
+@app.command()
+def evaluate(
+    policy: PolicyFile,
+    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")],
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Outcome columns; default: those of training."),
+    ] = None,
+) -> None:
+    """Report what a policy's decisions would have cost."""
+    with guarded():
+        from hedgerow.cli import work
+
+        work.prepare()
+        work.evaluate(policy, test, outcome)

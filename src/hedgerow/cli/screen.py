@@ -1,0 +1,110 @@
+"""What the command says: results on standard output, everything else on standard error.
+
+A mistake is one red sentence and exit code 1, a warning one yellow sentence; tracebacks and file
+names are for ``--debug``.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+EXPECTED = (ValueError, TypeError, OSError, ImportError)
+"""What the package raises, with a sentence, when it is given something it cannot use."""
+
+_settings = {"debug": False}
+
+
+def show_tracebacks(wanted: bool) -> None:
+    """Whether mistakes are shown in full."""
+    _settings["debug"] = wanted
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on today's stdout or stderr (tests exchange them)."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def say(sentence: str, style: str = "", *, stderr: bool = False) -> None:
+    """Print one sentence; a terminal gets it wrapped between words, a log file in one line."""
+    screen = console(stderr=stderr)
+    screen.print(Text(sentence, style), soft_wrap=not screen.is_terminal)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Run a command's body: mistakes become one red sentence, warnings one yellow sentence each."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(
+            f"Warning: {_one_line(message)}", "yellow", stderr=True
+        )
+        try:
+            yield
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            if _settings["debug"]:
+                raise
+            say(_sentence(error), "bold red", stderr=True)
+            raise typer.Exit(1) from None
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Callable[[int, int, float], None]]:
+    """Show a bar on standard error; yield what ``RobustPolicy(verbose=...)`` should call."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=None, note="compiling")
+
+        def report(done: int, total: int, objective: float) -> None:
+            note = f"{done}/{total} steps, objective {objective:.4g}"
+            if done == total:
+                note = "robust value"
+            bar.update(task, completed=done, total=total, note=note)
+
+        yield report
+
+
+def print_facts(facts: list[tuple[str, str]]) -> None:
+    """Print name–value pairs in two columns."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, Text(value))
+    console().print(table)
+
+
+def _sentence(error: Exception) -> str:
+    message = _one_line(error)
+    if isinstance(error, OSError) and error.strerror:
+        message = f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    if not isinstance(error, EXPECTED):
+        kind = type(error).__name__
+        message = f"hedgerow failed unexpectedly ({kind}: {message}); --debug shows where."
+    return message
+
+
+def _one_line(message: Any) -> str:
+    return " ".join(str(message).split())
+
+
+def print_csv(text: str) -> None:
+    """Write text to standard output as it is."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,380 @@
+"""Figures that explain a policy at a glance: what it decides, and how its training went.
+
+Every function returns a matplotlib ``Figure`` and leaves matplotlib's settings, backend and windows
+alone: nothing is shown, nothing global changes. ``save_figure`` writes PNG or PDF. Colours are
+Okabe & Ito's, which stay apart for colour-blind readers and in grey.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow._files import whole_file
+from hedgerow.estimator import RobustPolicy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, GREY, PALE = "#222222", "#6B6B6B", "#B5B5B5"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.labelsize": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,
+}
+SIZE = (6.4, 4.0)
+DPI = 200
+MOST_ROWS = 400
+GRID = 60
+FEW_VALUES = 12
+BAND = (10, 90)
+_STATUS = {"step limit": "ran to its step limit"}
+
+
+def decision_curve(
+    policy: RobustPolicy | Mapping[str, RobustPolicy],
+    X: Any,
+    feature: int | str | Sequence[str],
+    Y: Any = None,
+    decision: int = 0,
+    *,
+    kind: str = "partial",
+    feature_label: str | None = None,
+    decision_label: str = "decision",
+    outcome_label: str = "observed outcome",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the decision against one feature.
+
+    The line is the mean decision when the feature is set to each value and all other features stay
+    as they were observed (partial dependence); the band holds the middle 80 % of the rows. Dots and
+    bars replace them for a feature with few values and for a one-hot group.
+
+    Parameters
+    ----------
+    policy : RobustPolicy, or dict of name → RobustPolicy
+        One fitted policy, or up to four to compare.
+    X : (rows, features) array or table
+        Contexts; at most 400 of them, evenly spaced, are used for the curves.
+    feature : int, str or list of str
+        A feature's position or name; a list of one-hot features, or their common prefix: "weekday"
+        stands for weekday_MON, weekday_TUE, …
+    Y : (rows,) or (rows, outcomes), optional
+        Observed outcomes, shown as faint points.
+    decision : int
+        Which decision (and which column of Y) to draw.
+    kind : {"partial", "observed"}
+        "partial": as above. "observed": decisions for the rows that have each value, for features
+        with few values only; it avoids contexts that cannot occur, such as a Sunday that is not on
+        a weekend.
+    feature_label, decision_label, outcome_label, title : str
+        Words on the figure; the feature's label is its name unless given.
+    ax : Axes, optional
+        Where to draw; None: a new figure.
+    """
+    policies = dict(policy) if isinstance(policy, Mapping) else {"": policy}
+    if not 1 <= len(policies) <= len(COLOURS):
+        raise ValueError(
+            f"Between 1 and {len(COLOURS)} policies can be drawn; got {len(policies)}."
+        )
+    for one in policies.values():
+        check_is_fitted(one, "rule_")
+    fewest = min(one.n_decisions_ for one in policies.values())
+    if not 0 <= decision < fewest:
+        raise ValueError(f"decision must lie between 0 and {fewest - 1}; got {decision}.")
+    names = _feature_names(next(iter(policies.values())), X)
+    values = np.asarray(X, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise ValueError(f"X must have {len(names)} features; got shape {values.shape}.")
+    columns, label = _feature_columns(feature, names, values)
+    _checks.one_of("kind", kind, ("partial", "observed"))
+    observed = None if Y is None else np.asarray(Y, dtype=np.float64).reshape(len(values), -1)
+    settings, ticks, positions = _grid(values[:, columns], [names[c] for c in columns], label)
+
+    discrete = ticks is not None
+    if kind == "observed" and not discrete:
+        raise ValueError(
+            f'kind="observed" needs a feature with at most {FEW_VALUES} values; {label!r} has more.'
+        )
+
+    with _style():
+        fig, ax = _axes(ax)
+        for i, (name, one) in enumerate(policies.items()):
+            if kind == "partial":
+                curves = list(_curves(one, values, columns, settings, decision).T)
+            else:
+                decided = _decide(one, values)[:, decision]
+                curves = [decided[positions == place] for place in range(len(settings))]
+            where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
+            shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
+            described = f"{name or 'decision'}: mean and middle 80 %"
+            _draw_decision(ax, where + shift, curves, COLOURS[i], described, discrete)
+        if observed is not None:
+            _draw_outcomes(ax, positions, observed[:, decision], outcome_label, discrete)
+        if ticks is not None:
+            ax.set_xticks(np.arange(len(ticks)), ticks)
+            ax.set_xlim(-0.6, len(ticks) - 0.4)
+            if max(map(len, ticks)) * len(ticks) > 70:
+                ax.tick_params(axis="x", labelrotation=40)
+        ax.set_xlabel(_shortened(feature_label or label))
+        ax.set_ylabel(_shortened(decision_label))
+        if title:
+            ax.set_title(title)
+        _legend_below(ax)
+    return fig
+
+
+def training_curve(
+    policy: RobustPolicy,
+    *,
+    loss_label: str = "loss",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the objective over the steps of training, and the robust value it led to.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    loss_label : str
+        What the loss counts, such as "euros a day".
+    title : str, optional
+    ax : Axes, optional
+        Where to draw; None: a new figure.
+    """
+    check_is_fitted(policy, "rule_")
+    history = np.asarray(policy.history_)
+    if len(history) == 0:
+        raise ValueError(
+            "The policy was stopped before its first steps: there is no curve to draw."
+        )
+    steps = np.arange(1, len(history) + 1)
+    smooth = _smoothed(history)
+    robust = policy.robust_value_.value
+    with _style():
+        fig, ax = _axes(ax)
+        ax.plot(steps, history, color=PALE, linewidth=0.5, label="each step", zorder=1)
+        ax.plot(steps, smooth, color=COLOURS[0], linewidth=2, label="smoothed", zorder=2)
+        ax.plot(
+            [steps[-1]],
+            [robust],
+            marker="D",
+            markersize=7,
+            linestyle="none",
+            color=COLOURS[1],
+            markeredgecolor="white",
+            label="final rule, all data",
+            clip_on=False,
+            zorder=3,
+        )
+        ax.annotate(
+            f"{robust:.3g}",
+            (steps[-1], robust),
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            color=COLOURS[1],
+            annotation_clip=False,
+        )
+        ax.text(
+            0.99,
+            0.97,
+            f"{_STATUS.get(policy.status_, policy.status_)}, {len(history):,} steps",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            color=GREY,
+        )
+        ends = np.quantile(history, [0.002, 0.998])
+        low, high = min(ends[0], robust), max(ends[1], robust, smooth[0])
+        room = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
+        ax.set_ylim(low - room, high + 2 * room)
+        ax.set_xlim(0, steps[-1])
+        ax.set_xlabel("step")
+        ax.set_ylabel(_shortened(f"objective ({loss_label})"))
+        if title:
+            ax.set_title(title)
+        _legend_below(ax)
+    return fig
+
+
+def save_figure(fig: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as PNG (200 dpi) or PDF, by its suffix, whole or not at all."""
+    suffix = os.path.splitext(os.fspath(path))[1].lower()
+    if suffix not in (".png", ".pdf"):
+        raise ValueError(f"{path} must end in .png or .pdf, so that its format is known.")
+    with _style(), whole_file(path) as temporary:
+        fig.savefig(temporary, format=suffix[1:], dpi=DPI)
+
+
+def _axes(ax: Axes | None) -> tuple[Any, Any]:
+    """The given axes and their figure, or new ones that belong to no window."""
+    if ax is not None:
+        return ax.figure, ax
+    from matplotlib.figure import Figure
+
+    fig = Figure(figsize=SIZE, layout="constrained")
+    return fig, fig.add_subplot()
+
+
+def _style() -> AbstractContextManager[None]:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(
+            "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
+        ) from None
+    return matplotlib.rc_context(STYLE)
+
+
+def _feature_names(policy: RobustPolicy, X: Any) -> list[str]:
+    names = getattr(X, "columns", None)
+    if names is None:
+        names = getattr(policy, "feature_names_in_", None)
+    if names is None:
+        names = [f"feature {i}" for i in range(policy.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _feature_columns(
+    feature: int | str | Sequence[str], names: list[str], values: np.ndarray
+) -> tuple[list[int], str]:
+    """Positions of the feature, or of a one-hot group, and what to call it."""
+    if isinstance(feature, int | np.integer):
+        if not 0 <= feature < len(names):
+            raise ValueError(f"feature must lie between 0 and {len(names) - 1}; got {feature}.")
+        return [int(feature)], names[int(feature)]
+    if isinstance(feature, str) and feature in names:
+        return [names.index(feature)], feature
+    group = [feature] if isinstance(feature, str) else [str(name) for name in feature]
+    if isinstance(feature, str):
+        group = [name for name in names if name.startswith(f"{feature}_")]
+    missing = [name for name in group if name not in names]
+    if not group or missing:
+        raise ValueError(
+            f"There is no feature {missing[0] if missing else feature!r}; the features are "
+            f"{', '.join(names[:12])}{', …' if len(names) > 12 else ''}."
+        )
+    columns = [names.index(name) for name in group]
+    group_values = values[:, columns]
+    if not (np.all((group_values == 0) | (group_values == 1)) and np.all(group_values.sum(1) == 1)):
+        raise ValueError(
+            f"{', '.join(group[:12])} are not one-hot: exactly one of them must be 1 in every row."
+        )
+    prefix = group[0].rpartition("_")[0]
+    shared = prefix and all(name.startswith(f"{prefix}_") for name in group)
+    return columns, prefix if shared else "feature"
+
+
+def _grid(
+    values: np.ndarray, names: list[str], label: str
+) -> tuple[np.ndarray, list[str] | None, np.ndarray]:
+    """Values to set the feature to, their tick labels if they are few, and each row's position."""
+    if values.shape[1] > 1:
+        ticks = [name.removeprefix(label).lstrip("_") or name for name in names]
+        return np.eye(len(names)), ticks, values.argmax(axis=1).astype(float)
+    column = values[:, 0]
+    distinct = np.unique(column)
+    if len(distinct) <= FEW_VALUES:
+        return distinct[:, None], [f"{v:g}" for v in distinct], np.searchsorted(distinct, column)
+    return np.linspace(column.min(), column.max(), GRID)[:, None], None, column
+
+
+def _curves(
+    policy: RobustPolicy,
+    values: np.ndarray,
+    columns: list[int],
+    settings: np.ndarray,
+    decision: int,
+) -> np.ndarray:
+    """Decisions (rows, settings) with the feature set and everything else as observed."""
+    rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_ROWS)).astype(int))
+    contexts = np.repeat(values[rows], len(settings), axis=0)
+    contexts[:, columns] = np.tile(settings, (len(rows), 1))
+    decisions = _decide(policy, contexts)[:, decision]
+    return decisions.reshape(len(rows), len(settings))
+
+
+def _decide(policy: RobustPolicy, contexts: np.ndarray) -> np.ndarray:
+    """Decisions (rows, decisions) for an array of contexts, whether or not features have names."""
+    names = getattr(policy, "feature_names_in_", None)
+    if names is not None:  # the policy compares names, so it is handed a table with the same ones
+        import pandas
+
+        contexts = pandas.DataFrame(contexts, columns=list(names))  # pyright: ignore[reportAssignmentType]
+    return policy.predict(contexts).reshape(len(contexts), -1)
+
+
+def _draw_outcomes(
+    ax: Any, positions: np.ndarray, outcomes: np.ndarray, label: str, discrete: bool
+) -> None:
+    if discrete:  # spread over the column, so that equal outcomes do not hide one another
+        positions = positions + np.random.default_rng(0).uniform(-0.28, 0.28, len(positions))
+    alpha = float(np.clip(60 / len(outcomes) ** 0.8, 0.08, 0.5))
+    ax.scatter(positions, outcomes, s=11, color=GREY, alpha=alpha, linewidths=0, zorder=1)
+    ax.scatter([], [], s=14, color=GREY, alpha=0.6, linewidths=0, label=label)
+
+
+def _draw_decision(
+    ax: Any, where: np.ndarray, curves: list[np.ndarray], colour: str, label: str, discrete: bool
+) -> None:
+    """Draw the mean and the middle 80 % of the decisions that belong to each place on the axis."""
+    mean = np.array([curve.mean() for curve in curves])
+    low, high = np.transpose([np.percentile(curve, BAND) for curve in curves])
+    if discrete:
+        ax.vlines(where, low, high, color=colour, linewidth=2, zorder=3)
+        dots = {"marker": "o", "markersize": 7, "markeredgecolor": "white", "linestyle": "none"}
+        ax.plot(where, mean, color=colour, label=label, zorder=4, **dots)
+    else:
+        ax.fill_between(where, low, high, color=colour, alpha=0.13, linewidth=0, zorder=2)
+        for edge in (low, high):
+            ax.plot(where, edge, color=colour, linewidth=0.7, alpha=0.6, zorder=2)
+        ax.plot(where, mean, color=colour, linewidth=2.2, label=label, zorder=3)
+
+
+def _smoothed(history: np.ndarray) -> np.ndarray:
+    """Moving average over a thirtieth of the run, over what there is of it at both ends."""
+    half = max(1, len(history) // 60)
+    sums = np.concatenate([[0.0], np.cumsum(history)])
+    centre = np.arange(len(history))
+    first, last = np.maximum(centre - half, 0), np.minimum(centre + half + 1, len(history))
+    return (sums[last] - sums[first]) / (last - first)
+
+
+def _legend_below(ax: Any) -> None:
+    labels = ax.get_legend_handles_labels()[1]
+    columns = len(labels) if sum(map(len, labels)) <= 65 else 2
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=columns, columnspacing=1.6)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -1,0 +1,445 @@
+"""Tables in and out: a spreadsheet's columns become numbers, the same way every time.
+
+    number, true/false      as it is
+    text, category          one 0/1 column per value, `<column>_<value>`; values fixed at fit
+    date                    `<column>_weekday` (0: Monday), `…_month` (1–12), `…_day_of_year`
+
+What was done to each column is plain data (``TableEncoder.to_json``), so a policy file can hold it
+and new tables are treated alike. Nothing is guessed and nothing imputed: what does not fit is
+refused in one sentence that names the column. Only this file and the command need pandas.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow._files import check_target, whole_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMBER, CATEGORY, DATE = "number", "category", "date"
+DATE_PARTS = ("weekday", "month", "day_of_year")
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
+_LISTED = 12
+_SPOILT = 0.1
+
+
+@dataclass(frozen=True)
+class Column:
+    """What becomes of one column: its name, its kind, and a category column's known values."""
+
+    name: str
+    kind: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the numeric features it turns into."""
+        if self.kind == NUMBER:
+            return [self.name]
+        return [f"{self.name}_{part}" for part in (self.values or DATE_PARTS)]
+
+    @property
+    def treatment(self) -> str:
+        """What was done to it, in a few words."""
+        if self.kind == NUMBER:
+            return "as it is"
+        if self.kind == CATEGORY:
+            return f"one 0/1 feature for each of {len(self.values)} values"
+        return "weekday, month and day of the year"
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a pandas table with numbers, text and dates into a table of numbers.
+
+    Numbers and true/false pass through. Text and categorical columns are one-hot encoded, with the
+    values seen in ``fit``, sorted. Dates (a datetime column, or text that is an ISO date such as
+    2015-11-07 in every row) become weekday (0 = Monday), month and day of the year; the year, which
+    can only act as a trend, and the time of day are left out.
+
+    Parameters
+    ----------
+    most_categories : int
+        A text column with more different values than this is refused.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        Name, kind ("number", "category" or "date") and known values of each column.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen in ``fit``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hedgerow import TableEncoder
+    >>> table = pd.DataFrame({"day": ["2015-11-06", "2015-11-07"], "sky": ["sun", "rain"]})
+    >>> list(TableEncoder().fit(table).get_feature_names_out())
+    ['day_weekday', 'day_month', 'day_day_of_year', 'sky_rain', 'sky_sun']
+    """
+
+    def __init__(self, most_categories: int = 50) -> None:
+        self.most_categories = most_categories
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide what becomes of each column of the table X."""
+        table = _as_table(X)
+        most = _checks.count("most_categories", self.most_categories)
+        self._set_columns([_column(table[name], most) for name in table.columns])
+        for column in self.columns_:
+            _encoded(table[column.name], column)
+        return self
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Return the features of a table with (at least) the columns seen in ``fit``."""
+        check_is_fitted(self, "columns_")
+        table = _as_table(X)
+        names = [column.name for column in self.columns_]
+        missing = [name for name in names if name not in table.columns]
+        if missing:
+            raise ValueError(
+                f"The table lacks {_columns(missing)}, which the policy was trained with; "
+                f"it has {_listed(table.columns)}."
+            )
+        features: dict[str, np.ndarray] = {}
+        for column in self.columns_:
+            features |= _encoded(table[column.name], column)
+        return _pandas().DataFrame(features, index=table.index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the features, in the order of ``transform``'s columns."""
+        check_is_fitted(self, "columns_")
+        return np.array([name for c in self.columns_ for name in c.features], dtype=object)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was decided in ``fit`` as plain values that JSON can hold."""
+        check_is_fitted(self, "columns_")
+        return {
+            "most_categories": int(self.most_categories),
+            "columns": [asdict(column) | {"values": [*column.values]} for column in self.columns_],
+        }
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Rebuild a fitted encoder from what ``to_json`` returned."""
+        try:
+            encoder = cls(most_categories=int(plain["most_categories"]))
+            columns = [
+                Column(
+                    str(column["name"]),
+                    _checks.one_of("kind", column["kind"], (NUMBER, CATEGORY, DATE)),
+                    tuple(str(value) for value in column["values"]),
+                )
+                for column in plain["columns"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"The stored description of columns is damaged ({error}).") from None
+        encoder._set_columns(columns)
+        return encoder
+
+    def _set_columns(self, columns: list[Column]) -> None:
+        self.columns_ = columns
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        home: dict[str, str] = {}
+        for column in columns:
+            for name in column.features:
+                if name in home:
+                    raise ValueError(
+                        f"Columns {home[name]!r} and {column.name!r} would both make a feature "
+                        f"called {name!r}; rename one of them."
+                    )
+                home[name] = column.name
+
+
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a CSV or Parquet file, by its suffix, or say in one sentence what is wrong with it.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv (UTF-8, commas, names in the first line), .parquet or .pq.
+    """
+    path = Path(path)
+    reader = _by_suffix(path, _read_csv, _read_parquet)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a table.")
+    table = reader(path)
+    if len(table.columns) == 0:
+        raise ValueError(f"{path} is empty.")
+    table.columns = [str(name) for name in table.columns]
+    repeated = table.columns[table.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"{path} has more than one column called {repeated[0]!r}; rename one.")
+    if len(table) == 0:
+        raise ValueError(f"{path} has column names but no rows.")
+    return table
+
+
+def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table as CSV or Parquet, by its suffix, whole or not at all."""
+    path = Path(path)
+    write = _by_suffix(path, table.to_csv, table.to_parquet)
+    with whole_file(path) as temporary:
+        write(temporary, index=False)
+
+
+def check_table_target(path: str | os.PathLike[str]) -> None:
+    """Raise what ``write_table`` would raise for this path; worth asking before long work."""
+    _by_suffix(check_target(path), None, None)
+
+
+def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
+    """Return one column as float64, or say that it is absent, incomplete or not numeric."""
+    if name not in table.columns:
+        raise ValueError(f"There is no column {name!r}; the table has {_listed(table.columns)}.")
+    return _encoded(table[name], Column(name, NUMBER))[name]
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    pandas = _pandas()
+    settings: dict[str, Any] = {"encoding": "utf-8-sig", "skipinitialspace": True}
+    try:
+        # pandas renames repeated names as it reads, so the first line is read on its own too
+        names = pandas.read_csv(path, header=None, nrows=1, dtype=str, **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
+            table = pandas.read_csv(path, index_col=False, **settings)
+    except pandas.errors.EmptyDataError:
+        raise ValueError(f"{path} is empty.") from None
+    except pandas.errors.ParserWarning:
+        raise ValueError(
+            f"{path} has rows with more fields than its first line has names."
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
+    except (ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read as CSV: {reason}.") from None
+    names = names.iloc[0]
+    if len(names) == 1 and ";" in str(names.iloc[0]):
+        raise ValueError(f"{path} separates its columns by semicolons; save it with commas.")
+    if names.isna().any():
+        at = int(np.argmax(names.isna())) + 1
+        raise ValueError(f"{path} has no name for column {at} in its first line.")
+    if len(names) == len(table.columns):
+        table.columns = list(names)
+    return table
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    pandas = _pandas()
+    try:
+        return pandas.read_parquet(path)
+    except ImportError:
+        raise ImportError(
+            "Parquet files need pyarrow, which is not installed: pip install 'hedgerow[cli]'."
+        ) from None
+    except Exception as error:  # pyarrow has exception types of its own
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{path} cannot be read as Parquet: {reason}.") from None
+
+
+def _by_suffix(path: Path, csv: Any, parquet: Any) -> Any:
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return csv
+    if suffix in (".parquet", ".pq"):
+        return parquet
+    raise ValueError(f"{path} must end in .csv or .parquet, so that its format is known.")
+
+
+def _as_table(X: Any) -> pd.DataFrame:
+    pandas = _pandas()
+    if not isinstance(X, pandas.DataFrame):
+        raise TypeError(f"TableEncoder needs a pandas DataFrame; got {type(X).__name__}.")
+    repeated = X.columns[X.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"The table has more than one column called {repeated[0]!r}.")
+    if X.shape[1] == 0:
+        raise ValueError("The table has no columns to make features of.")
+    if len(X) == 0:
+        raise ValueError("The table has no rows.")
+    return X.rename(columns=str)
+
+
+def _column(series: pd.Series, most_categories: int) -> Column:
+    """Choose a column's kind from its values."""
+    name = str(series.name)
+    _refuse_missing(series)
+    kind = _kind(series)
+    if kind != CATEGORY:
+        return Column(name, kind)
+    labels = _labels(series)
+    _refuse_spoilt_numbers(name, labels)
+    values = sorted(set(labels))
+    if len(values) > most_categories:
+        raise ValueError(
+            f"Column {name!r} holds text with {len(values)} different values (at most "
+            f"{most_categories} can be one-hot encoded); leave it out or group its values."
+        )
+    return Column(name, CATEGORY, tuple(values))
+
+
+def _kind(series: pd.Series) -> str:
+    types = _pandas().api.types
+    if types.is_bool_dtype(series.dtype) or types.is_numeric_dtype(series.dtype):
+        if types.is_complex_dtype(series.dtype):
+            raise ValueError(f"Column {series.name!r} holds complex numbers; leave it out.")
+        return NUMBER
+    if types.is_datetime64_any_dtype(series.dtype):
+        return DATE
+    inferred = types.infer_dtype(series)
+    if isinstance(series.dtype, _pandas().CategoricalDtype):
+        return CATEGORY
+    if inferred in ("date", "datetime", "datetime64"):
+        return DATE
+    if inferred in ("integer", "floating", "mixed-integer-float", "boolean", "decimal"):
+        return NUMBER
+    if inferred == "string":
+        return DATE if _iso_dates(series) is not None else CATEGORY
+    raise ValueError(
+        f"Column {series.name!r} holds {inferred} values, which cannot be made into features; "
+        "turn it into numbers, text or dates, or leave it out."
+    )
+
+
+def _encoded(series: pd.Series, column: Column) -> dict[str, np.ndarray]:
+    """Features of one column, treated as ``column`` says."""
+    _refuse_missing(series)
+    encode: Callable[[Any, Column], list[np.ndarray]] = {
+        NUMBER: _numbers,
+        CATEGORY: _indicators,
+        DATE: _date_parts,
+    }[column.kind]
+    return dict(zip(column.features, encode(series, column), strict=True))
+
+
+def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
+    if _pandas().api.types.is_datetime64_any_dtype(series.dtype):
+        raise ValueError(f"Column {column.name!r} must hold numbers, but it holds dates.")
+    numbers = _pandas().to_numeric(series.astype(object), errors="coerce")
+    numbers = np.asarray(numbers, dtype=np.float64)
+    unreadable = np.isnan(numbers)
+    if unreadable.any():
+        value = str(series.iloc[int(np.argmax(unreadable))])
+        raise ValueError(f"Column {column.name!r} must hold numbers, but one value is {value!r}.")
+    infinite = int(np.isinf(numbers).sum())
+    if infinite:
+        raise ValueError(f"Column {column.name!r} has {_counted(infinite, 'infinite value')}.")
+    return [numbers]
+
+
+def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
+    labels = _labels(series)
+    unseen = sorted(set(labels) - set(column.values))
+    if unseen:
+        raise ValueError(
+            f"Column {column.name!r} holds {unseen[0]!r}, which was not seen in training; the "
+            f"known values are {_listed(column.values)}."
+        )
+    labels = np.array(labels, dtype=object)
+    return [(labels == value).astype(np.float64) for value in column.values]
+
+
+def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
+    pandas = _pandas()
+    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
+        dates = series
+    elif pandas.api.types.infer_dtype(series) in ("date", "datetime", "datetime64"):
+        dates = pandas.Series([value.isoformat()[:10] for value in series])
+        dates = pandas.to_datetime(dates, format="%Y-%m-%d")
+    else:
+        dates = _iso_dates(series)
+        if dates is None:
+            value = next((v for v in map(str, series) if not _is_iso_date(v)), "")
+            raise ValueError(
+                f"Column {column.name!r} must hold dates like 2015-11-07, but one value is "
+                f"{value!r}."
+            )
+    parts = (dates.dt.weekday, dates.dt.month, dates.dt.dayofyear)
+    return [np.asarray(part, dtype=np.float64) for part in parts]
+
+
+def _iso_dates(series: pd.Series) -> Any:
+    """Calendar dates of a column of text, or None unless every row is an ISO date."""
+    texts = [str(value).strip() for value in series]
+    if not all(_ISO_DATE.fullmatch(text) for text in texts):
+        return None
+    pandas = _pandas()
+    dates = pandas.Series([text[:10] for text in texts])
+    dates = pandas.to_datetime(dates, format="%Y-%m-%d", errors="coerce")
+    return None if dates.isna().any() else dates
+
+
+def _is_iso_date(text: str) -> bool:
+    return _iso_dates(_pandas().Series([text])) is not None
+
+
+def _labels(series: pd.Series) -> list[str]:
+    """Category values as text; 7, 7.0 and "7" are one value, however the file stored it."""
+    return [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+        for value in series.tolist()
+    ]
+
+
+def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
+    """A few entries such as "?" or "12o" make a file's column of numbers text: say which."""
+    unreadable = np.isnan(
+        np.asarray(_pandas().to_numeric(_pandas().Series(labels), errors="coerce"))
+    )
+    if 0 < unreadable.mean() <= _SPOILT:
+        value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
+        raise ValueError(
+            f"Column {name!r} holds numbers, except for {_counted(rows, 'row')} such as {value!r}; "
+            "correct them or leave those rows out."
+        )
+
+
+def _refuse_missing(series: pd.Series) -> None:
+    missing = int(series.isna().sum())
+    if missing:
+        raise ValueError(
+            f"Column {series.name!r} has {_counted(missing, 'missing value')}; fill in or drop "
+            "those rows, nothing is imputed."
+        )
+
+
+def _listed(names: Iterable[Any]) -> str:
+    names = [str(name) for name in names]
+    more = f", … ({len(names)} in all)" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {_listed(names)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _pandas() -> ModuleType:
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(
+            "Tables need pandas, which is not installed: pip install 'hedgerow[cli]'."
+        ) from None
+    return pandas
