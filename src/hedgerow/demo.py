@@ -1,12 +1,17 @@
-"""The demonstration: how many portions should a restaurant prepare tomorrow?
+"""The demonstration: how many portions a restaurant should prepare tomorrow.
 
 Real demand, split by time: the first three quarters of the days train, the rest test and are looked
 at only to report. Three ways to decide are compared on the same days,
 
-    the best fixed order, a forest that trusts its data (ERM), a forest that hedges (Causal Sinkhorn),
+    the best fixed order,
+    a forest that trusts its data (ERM),
+    a forest that hedges (Causal Sinkhorn),
 
 by what they seem to cost in training, by what they did cost afterwards, and by their robust value:
-the worst average cost under distributions near the training data, the same ones for all three.
+the average cost under the worst distribution near the training data, less a charge for distance;
+the same charge for all three.
+Differences between policies come with their standard error over the test days, so that the output
+claims no more than the days can show.
 """
 
 from __future__ import annotations
@@ -20,37 +25,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from hedgerow import dual, plots
-from hedgerow.ambiguity import ERM, CausalSinkhorn
+from hedgerow.ambiguity import ERM
 from hedgerow.datasets import load_restaurant
-from hedgerow.estimator import RobustPolicy
+from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Newsvendor
 from hedgerow.nominal import NeighbourNominal
-from hedgerow.rules import Constant
+from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
-from hedgerow.tables import _pandas, write_table
+from hedgerow.tables import write_table
+from hedgerow.units import Units
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-DISH, UNIT = "koefte", "€ a day"
+DISH, UNIT = "steak", "€ a day"
 HOLDING, STOCKOUT = 1.0, 3.0
 TRAINING_SHARE = 0.75
-NEIGHBOURS, PENALTY, EPSILON = 5, 5.0, 0.1
-"""The library's default penalty and epsilon; 5, 10 or 20 neighbours differ little in time-series
-cross-validation on the training days."""
+NEIGHBOURS = 10
+LEFT_OUT = "month_"
+"""Training sees most months only once or twice, so their indicators are mostly noise; the same
+cross-validation prefers every policy without them."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table: costs a day in training and afterwards, and the robust value."""
+    """One line of the table: mean cost a day in training, cost of each test day, robust value."""
 
     name: str
     in_sample: float
-    out_of_sample: float
+    test_losses: np.ndarray
     robust_value: float
+
+    @property
+    def out_of_sample(self) -> float:
+        """Mean cost of the test days."""
+        return float(self.test_losses.mean())
 
 
 @dataclass(frozen=True)
@@ -89,44 +102,42 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     console = console or Console(highlight=False)
     data = load_restaurant(DISH, as_frame=True)
+    data.data = data.data.loc[:, ~data.data.columns.str.startswith(LEFT_OUT)]
     days = int(TRAINING_SHARE * len(data.target))
     X, Y, X_new, Y_new = data.data[:days], data.target[:days], data.data[days:], data.target[days:]
     console.print(
         f"How many portions of {DISH} should the kitchen prepare? Each one left over costs "
         f"{HOLDING:g} €, each one missing {STOCKOUT:g} €. Trained on {days} days from "
-        f"{_day(data.dates[0])}, tested on the {len(Y_new)} days from {_day(data.dates[days])}.\n"
+        f"{_day(data.dates[0])}, tested on the {len(Y_new)} days from {_day(data.dates[days])}. "
+        f"Hedged with the default penalty {DEFAULT_AMBIGUITY.penalty:g} and epsilon "
+        f"{DEFAULT_AMBIGUITY.epsilon:g}, each day with the demand of {NEIGHBOURS} similar ones.\n"
     )
 
     loss = Newsvendor(HOLDING, STOCKOUT)
-    scales: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
-    hedge = CausalSinkhorn(PENALTY, EPSILON, order=2, **scales)
     trusting = RobustPolicy(loss, ERM(), random_state=seed)
-    robust = RobustPolicy(loss, hedge, nominal=NeighbourNominal(NEIGHBOURS), random_state=seed)
+    robust = RobustPolicy(
+        loss, DEFAULT_AMBIGUITY, nominal=NeighbourNominal(NEIGHBOURS), random_state=seed
+    )
     with _progress(console) as task:
-        for name, policy in (("forest that trusts", trusting), ("forest that hedges", robust)):
+        for name, policy, model in (
+            ("forest that trusts", trusting, ERM()),
+            ("forest that hedges", robust, DEFAULT_AMBIGUITY),
+        ):
             if steps is not None:
-                policy.solver = default_solver(policy.ambiguity).set_params(steps=steps)
+                policy.solver = default_solver(model).set_params(steps=steps)
             with task(f"training the {name}") as report:
                 policy.set_params(verbose=report).fit(X, Y).set_params(verbose=False)
-        fixed = _fixed(robust, X.shape[1])
         with task("comparing robust values"):
-            values = [_value_under(robust, one) for one in (fixed, trusting)]
-            values.append(robust.robust_value_.value)
-
-        named = {
-            "best fixed order": fixed,
-            "forest, trusting its data (ERM)": trusting,
-            "forest, hedged (Causal Sinkhorn)": robust,
-        }
-        lines = [
-            Line(name, -one.score(X, Y), -one.score(X_new, Y_new), value)
-            for (name, one), value in zip(named.items(), values, strict=True)
-        ]
+            lines = [
+                _fixed_line(robust, trusting, Y, Y_new),
+                _line("forest, trusting its data (ERM)", trusting, robust, X, Y, X_new, Y_new),
+                _line("forest, hedged (Causal Sinkhorn)", robust, robust, X, Y, X_new, Y_new),
+            ]
         with task("saving"):
             files = _save(folder, robust, trusting, data, days)
     _print_table(console, lines)
     for sentence in _sentences(lines):
-        console.print(sentence)
+        console.print(f"• {sentence}")
     console.print(
         f"\nWritten to [bold]{folder}[/bold] in {time.perf_counter() - started:.0f} s: "
         + ", ".join(file.name for file in files)
@@ -135,22 +146,30 @@ def run(
     return Demonstration(lines, robust, files)
 
 
-def _fixed(robust: RobustPolicy, features: int) -> RobustPolicy:
-    """The best fixed order in training, as a policy in the robust policy's units."""
-    fixed = RobustPolicy(robust.loss, ERM(), rule=Constant(), nominal=robust.nominal)
-    for name in ("units_", "nominal_", "n_features_in_", "feature_names_in_", "n_outcomes_"):
-        setattr(fixed, name, getattr(robust, name))
-    fixed.n_decisions_, fixed._single_outcome = robust.n_decisions_, robust._single_outcome
-    decision_set = robust.loss.decisions_for(1).in_units(robust.units_.z_unit)
-    start = jax.numpy.asarray(robust.units_.constant / robust.units_.z_unit, jax.numpy.float32)
-    fixed.rule_ = Constant().build(jax.random.key(0), features, decision_set, start)
-    return fixed
+def _line(
+    name: str, policy: RobustPolicy, robust: RobustPolicy, X: Any, Y: Any, X_new: Any, Y_new: Any
+) -> Line:
+    """Costs of a policy, and its value under the robust policy's nominal and ambiguity model."""
+    value = _value_under(robust, policy.rule_, policy.units_)
+    return Line(name, -policy.score(X, Y), policy.losses(X_new, Y_new), value)
 
 
-def _value_under(robust: RobustPolicy, other: RobustPolicy) -> float:
-    """Another policy's value under the robust policy's nominal and ambiguity model."""
+def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any) -> Line:
+    """Costs of the fixed order that would have been best on the training days."""
+    units = trusting.units_
+    decision_set = robust.loss.decisions_for(1).in_units(jnp.asarray(units.z_unit))
+    start = jnp.asarray(units.constant / units.z_unit, jnp.float32)
+    rule = Constant().build(jax.random.key(0), len(units.x_centre), decision_set, start)
+    in_sample, test_losses = (
+        np.asarray(robust.loss(units.constant, demand.to_numpy()[:, None])) for demand in (Y, Y_new)
+    )
+    value = _value_under(robust, rule, units)
+    return Line("best fixed order", float(in_sample.mean()), test_losses, value)
+
+
+def _value_under(robust: RobustPolicy, rule: FittedRule, units: Units) -> float:
     return dual.evaluate(
-        other.rule_, robust.nominal_, other.units_, robust.loss, robust.ambiguity_, robust._key
+        rule, robust.nominal_, units, robust.loss, robust.ambiguity_, robust._key
     ).value
 
 
@@ -158,10 +177,14 @@ def _save(
     folder: Path, robust: RobustPolicy, trusting: RobustPolicy, data: Any, days: int
 ) -> list[Path]:
     """Write the policy, its decisions on the test days, and two figures."""
+    import pandas
+
     X_new, Y_new = data.data[days:], data.target[days:]
-    files = [folder / n for n in ("policy.hedgerow", "decisions.csv", "decision.png", "training.png")]
+    files = [
+        folder / n for n in ("policy.hedgerow", "decisions.csv", "decision.png", "training.png")
+    ]
     robust.save(files[0])
-    decisions = _pandas().DataFrame(
+    decisions = pandas.DataFrame(
         {
             "date": [_day(date) for date in data.dates[days:]],
             "decision": robust.predict(X_new).round(2),
@@ -180,7 +203,7 @@ def _save(
             feature_label="weekday",
             decision_label=f"portions of {DISH} a day",
             outcome_label="demand, training days",
-            title=f"What to prepare, by weekday (a missing portion costs {STOCKOUT / HOLDING:g}× a spare)",
+            title="How many portions to prepare, by weekday",
         ),
         files[2],
     )
@@ -193,7 +216,9 @@ def _save(
 def _print_table(console: Console, lines: list[Line]) -> None:
     from rich.table import Table
 
-    table = Table(title=f"Average cost, {UNIT}", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table = Table(
+        title=f"Average cost, {UNIT}", title_justify="left", box=None, padding=(0, 2, 0, 0)
+    )
     table.add_column("policy")
     for heading in ("in sample", "out of sample", "robust value"):
         table.add_column(heading, justify="right")
@@ -211,27 +236,34 @@ def _sentences(lines: list[Line]) -> Iterator[str]:
     """Say what the numbers mean, whichever way they came out."""
     fixed, trusting, hedged = lines
     yield (
-        f"The trusting forest promised {trusting.in_sample:.2f} and cost {trusting.out_of_sample:.2f}: "
-        "it learned the training days by heart."
-        if trusting.out_of_sample > 1.5 * trusting.in_sample
-        else f"The trusting forest promised {trusting.in_sample:.2f} and cost "
-        f"{trusting.out_of_sample:.2f}."
+        f"The trusting forest seemed to cost {trusting.in_sample:.2f} in training and cost "
+        f"{trusting.out_of_sample:.2f} afterwards ({_change(trusting)}); the hedged one "
+        f"{hedged.in_sample:.2f} and {hedged.out_of_sample:.2f} ({_change(hedged)})."
     )
     kept = hedged.out_of_sample <= hedged.robust_value
     yield (
-        f"The hedged forest's robust value, {hedged.robust_value:.2f}, is the average cost it was "
-        f"prepared to meet; the test days cost {hedged.out_of_sample:.2f}, "
-        + ("within it." if kept else "which is more: these days moved further than it was hedged for.")
+        f"The robust value of the hedged forest, {hedged.robust_value:.2f}, is its average cost in "
+        "the worst case near the training days, less a charge for distance; the test days "
+        + ("stayed below it." if kept else "cost more: they were worse than that.")
     )
-    for other, words in ((trusting, "trusting forest"), (fixed, "fixed order")):
-        change = hedged.out_of_sample / other.out_of_sample - 1
-        if change < 0:
-            yield f"Out of sample it cost {-change:.0%} less than the {words}."
-        else:
-            yield (
-                f"Out of sample it cost {change:.0%} more than the {words}: hedging is insurance, and "
-                "on these days it did not pay."
-            )
+    yield (
+        f"Day by day it cost {_gap(hedged, trusting)} than the trusting forest, and "
+        f"{_gap(hedged, fixed)} than the best fixed order."
+    )
+
+
+def _change(line: Line) -> str:
+    return f"{line.out_of_sample / line.in_sample - 1:+.0%}"
+
+
+def _gap(hedged: Line, other: Line) -> str:
+    """Difference day by day; within two standard errors it is said to be no more than chance."""
+    gaps = hedged.test_losses - other.test_losses
+    gap, error = float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    words = f"{abs(gap):.2f} ± {error:.2f} {'less' if gap < 0 else 'more'}"
+    if abs(gap) <= 2 * error:
+        return f"{words} (too little to tell from chance over {len(gaps)} days)"
+    return words if gap < 0 else f"{words} (here hedging did not pay)"
 
 
 @contextmanager

@@ -99,8 +99,9 @@ class Kernel(eqx.Module):
                 return _log_tilted_tail(slope, anchor - centre, high - centre, self.width)
             return _log_tilted_tail(-slope, centre - anchor, centre - low, self.width)
         floor, ceiling = self.bounds(centre)
-        low = floor if low is None else jnp.maximum(low - centre, floor)
-        high = ceiling if high is None else jnp.minimum(high - centre, ceiling)
+        # where, not maximum: an end that meets the support's end must not get half its gradient
+        low = floor if low is None else jnp.where(low - centre > floor, low - centre, floor)
+        high = ceiling if high is None else jnp.where(high - centre < ceiling, high - centre, ceiling)
         log_mass = self._log_tilted(slope, anchor - centre, low, high)
         return jnp.where(high > low, log_mass - self.log_mass(centre), NEVER)
 
@@ -310,9 +311,8 @@ class Reference(Nodes):
 
     def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
         points = jnp.asarray(self.points, centre.dtype)
-        scale = jnp.where(
-            kernel.scale > 0, kernel.scale, jnp.inf
-        )  # a pinned coordinate costs nothing
+        # a pinned coordinate costs nothing
+        scale = jnp.where(kernel.scale > 0, kernel.scale, jnp.inf)
         gaps = jnp.abs(points - centre[..., None, :]) / scale
         log_terms = -jnp.sum(gaps**kernel.order, axis=-1) / kernel.epsilon
         if self.weights is None:
@@ -416,29 +416,45 @@ def _log_tilted_laplace(
     slope: Array, anchor: Array, low: Array, high: Array, width: Array
 ) -> Array:
     """Log ∫_low^high e^{slope(u − anchor)} e^{−|u|/width}/(2 width) du, split at the centre 0."""
-    left = _log_exponential_mass(
-        slope, anchor, low, jnp.minimum(high, 0.0), slope + 1 / width, width
-    )
-    right = _log_exponential_mass(
-        slope, anchor, jnp.maximum(low, 0.0), high, slope - 1 / width, width
-    )
-    return jnp.logaddexp(left, right) - jnp.log(2 * width)
+    left_end, right_end = jnp.where(high <= 0, high, 0.0), jnp.where(low >= 0, low, 0.0)
+    left = _log_exponential_mass(slope, anchor, low, left_end, 1 / width)
+    right = _log_exponential_mass(slope, anchor, right_end, high, -1 / width)
+    return log_add(left, right) - jnp.log(2 * width)
 
 
 def _log_exponential_mass(
-    slope: Array, anchor: Array, low: Array, high: Array, rate: Array, width: Array
+    slope: Array, anchor: Array, low: Array, high: Array, growth: Array
 ) -> Array:
-    """Log ∫_low^high e^{slope(u − anchor) − |u|/width} du on one side of 0, where it grows by rate.
+    """Log ∫_low^high e^{slope(u − anchor) + growth·u} du.
 
-    The integral is the integrand at its larger end times (1 − e^{−|rate|·length})/|rate|. An
-    infinite end must be the small one (admissible slopes: |slope| < 1/width).
+    With rate = slope + growth, the integral is the integrand at its larger end times
+    (1 − e^{−|rate|·length})/|rate|. An infinite end must be the small one (admissible slopes:
+    |slope| < 1/width).
     """
+    rate = slope + growth
     empty = ~(high > low)
     peak = jnp.where(rate > 0, high, low)
     peak = jnp.where(empty | ~jnp.isfinite(peak), 0.0, peak)
     length = jnp.where(empty, 1.0, high - low)
-    value = slope * (peak - anchor) - jnp.abs(peak) / width + _log_ramp(jnp.abs(rate), length)
+    value = slope * (peak - anchor) + growth * peak + _log_ramp(jnp.abs(rate), length)
     return jnp.where(empty, NEVER, value)
+
+
+@jax.custom_jvp
+def log_add(a: Array, b: Array) -> Array:
+    """log(e^a + e^b), with gradients σ(a − b) and σ(b − a).
+
+    Those of ``jnp.logaddexp`` come from its rounded result: at 10⁸ in float32 they may sum to 2.
+    """
+    return jnp.logaddexp(a, b)
+
+
+@log_add.defjvp
+def _log_add_derivative(
+    primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    (a, b), (da, db) = primals, tangents
+    return log_add(a, b), jax.nn.sigmoid(a - b) * da + jax.nn.sigmoid(b - a) * db
 
 
 def _log_ramp(rate: Array, length: Array) -> Array:

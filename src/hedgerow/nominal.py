@@ -98,9 +98,8 @@ class AdaptedNominal(Nominal):
         cells = self.cells or math.ceil(math.sqrt(len(X)))
         labels = _median_cells(X, cells)
         mass = np.bincount(labels, weights)
-        origin = X[
-            0
-        ]  # means are taken from here, so that a constant feature stays exactly constant
+        # Means are taken from the first row, so that a constant feature stays exactly constant.
+        origin = X[0]
         centres = origin + np.stack(
             [np.bincount(labels, weights * column) / mass for column in (X - origin).T], axis=1
         )
@@ -160,25 +159,19 @@ def _standardised(X: np.ndarray) -> np.ndarray:
 
 
 def _tie_labels(X: np.ndarray) -> np.ndarray:
-    """Label rows so that equal rows, and only equal rows, share a label.
+    """Label rows so that equal rows, and only equal rows, share a label, in lexicographic order.
 
-    Rows are hashed to 64 bits (a dot product of their bit patterns with odd multipliers), and one
-    sort of the hashes brings equal rows together. Neighbours in that order are then compared in
-    full; should two different rows ever share a hash, a lexicographic sort takes over.
+    That order does not depend on the order or the units of the data, so neither does training. Rows
+    are sorted by their first feature; only those tied there are sorted by the rest.
     """
-    bits = np.ascontiguousarray(X + 0.0).view(np.uint64).reshape(X.shape)  # + 0.0: -0.0 is 0.0
-    multipliers = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | 1
-    hashes = np.zeros(len(X), dtype=np.uint64)
-    for column, multiplier in zip(bits.T, multipliers, strict=True):
-        mixed = (column ^ (column >> np.uint64(29))) * multiplier
-        hashes = (hashes ^ mixed) * np.uint64(0x9E3779B97F4A7C15)
-    order = np.argsort(hashes, kind="stable")
-    same_row = np.all(X[order[1:]] == X[order[:-1]], axis=1)
-    if np.any((hashes[order[1:]] == hashes[order[:-1]]) & ~same_row):
-        order = np.lexsort(X.T)
-        same_row = np.all(X[order[1:]] == X[order[:-1]], axis=1)
+    order = np.argsort(X[:, 0], kind="stable")
+    same_first = X[order[1:], 0] == X[order[:-1], 0]
+    tied = np.append(same_first, False) | np.append(False, same_first)
+    rows = order[tied]
+    order[tied] = rows[np.lexsort(X[rows, ::-1].T)]
+    differs = np.any(X[order[1:]] != X[order[:-1]], axis=1)
     labels = np.empty(len(X), dtype=np.int64)
-    labels[order] = np.concatenate([[0], np.cumsum(~same_row)])
+    labels[order] = np.append(0, np.cumsum(differs))
     return labels
 
 

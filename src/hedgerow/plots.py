@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INK, GREY, PALE = "#222222", "#6B6B6B", "#B5B5B5"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.labelsize": 10,
@@ -67,8 +67,8 @@ def decision_curve(
     *,
     kind: str = "partial",
     feature_label: str | None = None,
-    decision_label: str = "decision",
-    outcome_label: str = "observed outcome",
+    decision_label: str | None = None,
+    outcome_label: str | None = None,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Figure:
@@ -96,7 +96,7 @@ def decision_curve(
         with few values only; it avoids contexts that cannot occur, such as a Sunday that is not on
         a weekend.
     feature_label, decision_label, outcome_label, title : str
-        Words on the figure; the feature's label is its name unless given.
+        Words on the figure; names of features and outcomes unless given.
     ax : Axes, optional
         Where to draw; None: a new figure.
     """
@@ -116,6 +116,7 @@ def decision_curve(
         raise ValueError(f"X must have {len(names)} features; got shape {values.shape}.")
     columns, label = _feature_columns(feature, names, values)
     _checks.one_of("kind", kind, ("partial", "observed"))
+    outcome = _outcome_name(next(iter(policies.values())), Y, decision)
     observed = None if Y is None else np.asarray(Y, dtype=np.float64).reshape(len(values), -1)
     settings, ticks, positions = _grid(values[:, columns], [names[c] for c in columns], label)
 
@@ -126,7 +127,7 @@ def decision_curve(
         )
 
     with _style():
-        fig, ax = _axes(ax)
+        fig, axes = _axes(ax)
         for i, (name, one) in enumerate(policies.items()):
             if kind == "partial":
                 curves = list(_curves(one, values, columns, settings, decision).T)
@@ -136,19 +137,20 @@ def decision_curve(
             where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
             shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
             described = f"{name or 'decision'}: mean and middle 80 %"
-            _draw_decision(ax, where + shift, curves, COLOURS[i], described, discrete)
+            _draw_decision(axes, where + shift, curves, COLOURS[i], described, discrete)
         if observed is not None:
-            _draw_outcomes(ax, positions, observed[:, decision], outcome_label, discrete)
+            described = outcome_label or f"observed {outcome}"
+            _draw_outcomes(axes, positions, observed[:, decision], described, discrete)
         if ticks is not None:
-            ax.set_xticks(np.arange(len(ticks)), ticks)
-            ax.set_xlim(-0.6, len(ticks) - 0.4)
+            axes.set_xticks(np.arange(len(ticks)), ticks)
+            axes.set_xlim(-0.6, len(ticks) - 0.4)
             if max(map(len, ticks)) * len(ticks) > 70:
-                ax.tick_params(axis="x", labelrotation=40)
-        ax.set_xlabel(_shortened(feature_label or label))
-        ax.set_ylabel(_shortened(decision_label))
+                axes.tick_params(axis="x", labelrotation=40)
+        axes.set_xlabel(_shortened(feature_label or label))
+        axes.set_ylabel(_shortened(decision_label or f"decision for {outcome}"))
         if title:
-            ax.set_title(title)
-        _legend_below(ax)
+            axes.set_title(title)
+        _legend_below(axes)
     return fig
 
 
@@ -181,10 +183,10 @@ def training_curve(
     smooth = _smoothed(history)
     robust = policy.robust_value_.value
     with _style():
-        fig, ax = _axes(ax)
-        ax.plot(steps, history, color=PALE, linewidth=0.5, label="each step", zorder=1)
-        ax.plot(steps, smooth, color=COLOURS[0], linewidth=2, label="smoothed", zorder=2)
-        ax.plot(
+        fig, axes = _axes(ax)
+        axes.plot(steps, history, color=PALE, linewidth=0.5, label="each step", zorder=1)
+        axes.plot(steps, smooth, color=COLOURS[0], linewidth=2, label="smoothed", zorder=2)
+        axes.plot(
             [steps[-1]],
             [robust],
             marker="D",
@@ -196,8 +198,8 @@ def training_curve(
             clip_on=False,
             zorder=3,
         )
-        ax.annotate(
-            f"{robust:.3g}",
+        axes.annotate(
+            f"{robust:#.4g}",
             (steps[-1], robust),
             xytext=(9, 0),
             textcoords="offset points",
@@ -205,11 +207,11 @@ def training_curve(
             color=COLOURS[1],
             annotation_clip=False,
         )
-        ax.text(
+        axes.text(
             0.99,
             0.97,
             f"{_STATUS.get(policy.status_, policy.status_)}, {len(history):,} steps",
-            transform=ax.transAxes,
+            transform=axes.transAxes,
             ha="right",
             va="top",
             color=GREY,
@@ -217,13 +219,13 @@ def training_curve(
         ends = np.quantile(history, [0.002, 0.998])
         low, high = min(ends[0], robust), max(ends[1], robust, smooth[0])
         room = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
-        ax.set_ylim(low - room, high + 2 * room)
-        ax.set_xlim(0, steps[-1])
-        ax.set_xlabel("step")
-        ax.set_ylabel(_shortened(f"objective ({loss_label})"))
+        axes.set_ylim(low - room, high + 2 * room)
+        axes.set_xlim(0, steps[-1])
+        axes.set_xlabel("step")
+        axes.set_ylabel(_shortened(f"objective ({loss_label})"))
         if title:
-            ax.set_title(title)
-        _legend_below(ax)
+            axes.set_title(title)
+        _legend_below(axes)
     return fig
 
 
@@ -261,8 +263,18 @@ def _feature_names(policy: RobustPolicy, X: Any) -> list[str]:
     if names is None:
         names = getattr(policy, "feature_names_in_", None)
     if names is None:
-        names = [f"feature {i}" for i in range(policy.n_features_in_)]
+        names = [f"feature {i}" for i in range(np.shape(X)[1])]
     return [str(name) for name in names]
+
+
+def _outcome_name(policy: RobustPolicy, Y: Any, decision: int) -> str:
+    """What the outcome is called by Y or, failing that, by the policy's own table."""
+    names = getattr(Y, "columns", None)
+    if names is None:
+        names = [Y.name] if getattr(Y, "name", None) is not None else None
+    if names is None:
+        names = (getattr(policy, "_columns", None) or {}).get("outcomes")
+    return str(names[decision]) if names is not None and decision < len(names) else "outcome"
 
 
 def _feature_columns(
@@ -281,7 +293,7 @@ def _feature_columns(
     missing = [name for name in group if name not in names]
     if not group or missing:
         raise ValueError(
-            f"There is no feature {missing[0] if missing else feature!r}; the features are "
+            f"There is no feature {(missing or [feature])[0]!r}; the features are "
             f"{', '.join(names[:12])}{', …' if len(names) > 12 else ''}."
         )
     columns = [names.index(name) for name in group]
@@ -348,6 +360,8 @@ def _draw_decision(
     ax: Any, where: np.ndarray, curves: list[np.ndarray], colour: str, label: str, discrete: bool
 ) -> None:
     """Draw the mean and the middle 80 % of the decisions that belong to each place on the axis."""
+    present = [curve.size > 0 for curve in curves]
+    where, curves = where[present], [curve for curve in curves if curve.size > 0]
     mean = np.array([curve.mean() for curve in curves])
     low, high = np.transpose([np.percentile(curve, BAND) for curve in curves])
     if discrete:

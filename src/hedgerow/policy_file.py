@@ -55,7 +55,7 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], about:
     """Write arrays and description in one step: the old file stays until the new one is whole."""
     target = Path(path)
     header = json.dumps({"format": FORMAT, **about}, allow_nan=False)
-    data = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {KEY: header})
+    data = save({name: np.asarray(a, order="C") for name, a in arrays.items()}, {KEY: header})
     handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -182,10 +182,11 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     table = reader(path)
     if len(table.columns) == 0:
         raise ValueError(f"{path} is empty.")
-    table.columns = [str(name) for name in table.columns]
-    repeated = table.columns[table.columns.duplicated()]
-    if len(repeated):
+    names = [str(name) for name in table.columns]
+    repeated = [name for i, name in enumerate(names) if name in names[:i]]
+    if repeated:
         raise ValueError(f"{path} has more than one column called {repeated[0]!r}; rename one.")
+    table.columns = names
     if len(table) == 0:
         raise ValueError(f"{path} has column names but no rows.")
     return table
@@ -278,7 +279,7 @@ def _as_table(X: Any) -> pd.DataFrame:
     return X.rename(columns=str)
 
 
-def _column(series: pd.Series, most_categories: int) -> Column:
+def _column(series: Any, most_categories: int) -> Column:
     """Choose a column's kind from its values."""
     name = str(series.name)
     _refuse_missing(series)
@@ -319,7 +320,7 @@ def _kind(series: pd.Series) -> str:
     )
 
 
-def _encoded(series: pd.Series, column: Column) -> dict[str, np.ndarray]:
+def _encoded(series: Any, column: Column) -> dict[str, np.ndarray]:
     """Features of one column, treated as ``column`` says."""
     _refuse_missing(series)
     encode: Callable[[Any, Column], list[np.ndarray]] = {
@@ -372,7 +373,7 @@ def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
                 f"Column {column.name!r} must hold dates like 2015-11-07, but one value is "
                 f"{value!r}."
             )
-    parts = (dates.dt.weekday, dates.dt.month, dates.dt.dayofyear)
+    parts = (dates.dt.day_of_week, dates.dt.month, dates.dt.day_of_year)
     return [np.asarray(part, dtype=np.float64) for part in parts]
 
 

@@ -135,7 +135,7 @@ def fit(
     ] = Model.causal_sinkhorn,
     penalty: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="Price of moving data; default: 5.", **IN_MODEL),
+        typer.Option(metavar="NUMBER", help="Price of moving data; default: 10.", **IN_MODEL),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -159,11 +159,11 @@ def fit(
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Questions per tree; default: by features.", **IN_RULE),
+        typer.Option(metavar="NUMBER", help="Questions per tree; default: 2.", **IN_RULE),
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Training steps; default: by model.", **IN_RULE),
+        typer.Option(metavar="NUMBER", help="Training steps; default: 500.", **IN_RULE),
     ] = None,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", help="Same seed, same policy.", min=0, **IN_RULE)

@@ -51,6 +51,9 @@ def guarded() -> Iterator[None]:
             yield
         except (typer.Exit, typer.Abort):
             raise
+        except KeyboardInterrupt:
+            say("Stopped; nothing was saved.", "yellow", stderr=True)
+            raise typer.Exit(130) from None
         except Exception as error:
             if _settings["debug"]:
                 raise
@@ -68,7 +71,8 @@ def progress(description: str) -> Iterator[Callable[[int, int, float], None]]:
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    screen = console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task(description, total=None, note="compiling")
 
         def report(done: int, total: int, objective: float) -> None:

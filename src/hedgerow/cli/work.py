@@ -56,6 +56,8 @@ class Plan:
 
 def prepare() -> None:
     """Keep compiled programs between runs, where the user's cache folder allows it."""
+    if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
+        return
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home) / "hedgerow" / "jax"
     try:
@@ -159,12 +161,12 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
             ("policy", str(path)),
             ("test data", f"{len(table):,} rows of {test}"),
             ("mean loss", f"{mean:.4g} ± {error:.2g} (standard error)"),
+            *_product_facts(policy, X, Y, names),
             (
                 "spread",
                 f"10 % {low:.4g}, median {middle:.4g}, 90 % {high:.4g}, worst {losses.max():.4g}",
             ),
-            *_product_facts(policy, X, Y, names),
-            ("in training", f"{value.nominal:.4g}"),
+            ("in training", f"{value.nominal:.4g}, under the nominal distribution"),
             ("robust value", f"{value.value:.4g}"),
             (
                 "best constant",
@@ -220,7 +222,7 @@ def _chosen(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         names = [name for name in table.columns if name not in plan.outcomes]
         if not names:
             raise ValueError("The table has no columns besides the outcomes to decide by.")
-        return table[names]
+        return table.filter(items=names)
     names = list(dict.fromkeys(name.strip() for name in plan.features if name.strip()))
     for name in names:
         if name not in table.columns:
@@ -230,7 +232,7 @@ def _chosen(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             )
         if name in plan.outcomes:
             raise ValueError(f"Column {name!r} is an outcome, so it cannot be a feature as well.")
-    return table[names]
+    return table.filter(items=names)
 
 
 def _features(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:

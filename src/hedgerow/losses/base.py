@@ -43,12 +43,11 @@ class Loss(Component):
         if self.outcome_support is None:
             return None
         low, high = _checks.bounds("outcome_support", *self.outcome_support)
-        shape = np.broadcast_shapes(low.shape, (n_outcomes,))
-        if shape != (n_outcomes,):
+        if low.shape not in ((), (1,), (n_outcomes,)):
             raise ValueError(
                 f"outcome_support has {low.size} coordinates, but Y has {n_outcomes} column(s)."
             )
-        return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+        return np.broadcast_to(low, n_outcomes), np.broadcast_to(high, n_outcomes)
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the one decision that is best on average, found by L-BFGS from raw = 0."""
@@ -73,7 +72,7 @@ class Loss(Component):
                 objective, np.zeros(decision_set.dimension), jac=True, method="L-BFGS-B"
             )
             constant = np.asarray(decision_set.from_raw(jnp.asarray(solution.x)))
-        if not np.all(np.isfinite(constant)):
+        if not np.all(np.isfinite([*constant, solution.fun])):
             raise ValueError(
                 "The loss has no finite best constant decision on these outcomes; check that it "
                 "is bounded below on its decision set and free of NaN."

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import Kernel, log_add
 from hedgerow.losses.base import Loss, namespace
 
 
@@ -149,7 +149,7 @@ class Newsvendor(Loss):
         """Sum over products of the two-piece closed form."""
         over = kernel.log_tilted_mass(-self.holding / temperature, z, None, z, y)
         under = kernel.log_tilted_mass(self.stockout / temperature, z, z, None, y)
-        return jnp.sum(jnp.logaddexp(over, under), axis=-1)
+        return jnp.sum(log_add(over, under), axis=-1)
 
     def smallest_penalty(
         self,

@@ -1,0 +1,66 @@
+"""Slow, plain computations that the fast ones are measured against, and how to run those."""
+
+from functools import wraps
+
+import jax
+import numpy as np
+from scipy.integrate import quad
+
+# Distances from a peak at which an integral is cut into panels, in units of the integrand's length.
+PANELS = np.concatenate([[0.0], np.geomspace(1e-6, 1e-1, 6), [0.3, 1, 2, 4, 8, 15, 30, 60]])
+
+
+def double(function):
+    """Compile a function and run it in float64, numpy in and numpy out."""
+    return _compiled(function, np.float64, True)
+
+
+def single(function):
+    """Compile a function and run it in float32, as training does, numpy in and numpy out."""
+    return _compiled(function, np.float32, False)
+
+
+def _compiled(function, dtype, x64):
+    compiled = jax.jit(function)
+
+    def cast(leaf):
+        array = np.asarray(leaf)
+        return array.astype(dtype) if array.dtype.kind == "f" else array
+
+    @wraps(function)
+    def run(*arguments):
+        with jax.enable_x64(x64):
+            return jax.tree.map(np.asarray, compiled(*jax.tree.map(cast, arguments)))
+
+    return run
+
+
+def log_integral(exponent, low, high, peaks, length):
+    """log ∫_low^high e^exponent, by adaptive quadrature on panels around each of the peaks.
+
+    The integrand must have died away 60 lengths from every peak, and may have kinks at peaks only.
+    Its largest value is divided out first, so that nothing overflows.
+    """
+    around = np.concatenate([[peak - length * PANELS, peak + length * PANELS] for peak in peaks])
+    edges = np.concatenate([around.ravel(), [low, high]])
+    edges = np.unique(np.clip(edges[np.isfinite(edges)], low, high))
+    top = max(exponent(edge) for edge in edges)
+    total = sum(
+        quad(lambda u: np.exp(exponent(u) - top), a, b, epsabs=1e-13 * length, epsrel=1e-11)[0]
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        if max(exponent(a), exponent((a + b) / 2), exponent(b)) > top - 100
+    )
+    return top + np.log(total)
+
+
+def central_difference(function, point, step):
+    """Derivative of an elementwise function of an array: (f(x + h) − f(x − h)) / 2h."""
+    return (function(point + step) - function(point - step)) / (2 * step)
+
+
+def gradient_by_differences(function, point, step=1e-6):
+    """Gradient of a scalar function, one coordinate at a time."""
+    point = np.asarray(point, np.float64)
+    steps = step * np.eye(point.size).reshape(point.size, *point.shape)
+    slopes = [(function(point + h) - function(point - h)) / (2 * step) for h in steps]
+    return np.reshape(slopes, point.shape)

@@ -1,0 +1,169 @@
+"""The training loop: compilation, status, progress, minibatches."""
+
+import jax
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import hedgerow as hr
+from hedgerow.nominal import EmpiricalNominal
+from hedgerow.solvers import TrainingTable
+from hedgerow.solvers.loop import _stretch
+from hedgerow.units import Units
+from tests.problems import AUTO, QUICK, SMALL, history
+
+LOSS = hr.Newsvendor(0.6, 1.0)
+SOLVERS = [hr.SCSC, hr.SCGD, hr.NestedSGD]
+MODELS = [
+    hr.ERM(),
+    hr.KL(2.0),
+    hr.Sinkhorn(5.0, 0.1),
+    hr.CausalSinkhorn(5.0, 0.1, order=1),
+    hr.CausalSinkhorn(5.0, 0.1, order=2),
+]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_every_solver_lowers_every_objective(solver, model):
+    X, y = history()
+    policy = hr.RobustPolicy(
+        LOSS, model, SMALL, hr.NeighbourNominal(4), solver(steps=150, batch=32), random_state=0
+    ).fit(X, y)
+    start = policy.history_[:10].mean()
+    assert policy.history_.shape == (150,)
+    assert np.all(np.isfinite(policy.history_))
+    assert policy.history_[-10:].mean() < 0.95 * start
+    assert policy.status_ in ("converged", "step limit")
+
+
+def test_second_fit_and_changed_numbers_do_not_recompile():
+    X, y = history()
+    policy = hr.RobustPolicy(LOSS, hr.Sinkhorn(5.0, 0.1, **AUTO), SMALL, solver=QUICK, random_state=0)
+    policy = clone(policy).fit(X, y)  # a clone, because set_params reaches into shared parts
+    compiled = _stretch._cache_size()
+    policy.fit(X + 1, y * 2)
+    policy.set_params(
+        ambiguity__penalty=7.0,
+        ambiguity__epsilon=0.2,
+        ambiguity__x_scale=0.5,
+        solver__learning_rate=0.01,
+        solver__steps=130,
+        solver__tracking=0.5,
+        loss__holding=0.2,
+        random_state=3,
+    ).fit(X, y)
+    assert _stretch._cache_size() == compiled
+
+
+def test_reports_progress_in_the_loss_units():
+    X, y = history()
+    seen = []
+    policy = hr.RobustPolicy(
+        LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=250), random_state=0, verbose=lambda *a: seen.append(a)
+    ).fit(X, y)
+    assert [step for step, _, _ in seen] == [100, 200, 250]
+    assert {total for _, total, _ in seen} == {250}
+    assert seen[-1][2] == pytest.approx(policy.history_[200:].mean())
+
+
+def test_interruption_keeps_what_was_learned():
+    X, y = history()
+
+    def stop(done, total, objective):
+        if done >= 200:
+            raise KeyboardInterrupt
+
+    policy = hr.RobustPolicy(
+        LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=1000), random_state=0, verbose=stop
+    ).fit(X, y)
+    assert policy.status_ == "stopped early"
+    assert len(policy.history_) == 200
+    shorter = hr.RobustPolicy(
+        LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=1000, tolerance=1.0), random_state=0
+    ).fit(X, y)
+    assert shorter.status_ == "stopped early"
+    assert len(shorter.history_) < 1000
+
+
+def test_divergence_is_a_status_and_a_warning_never_nan():
+    X, y = history()
+    loss = hr.CustomLoss(lambda z, y: ((z - y) ** 2).sum(), hr.Free(1))
+    policy = hr.RobustPolicy(
+        loss,
+        hr.ERM(),
+        hr.Affine(),
+        solver=hr.SCSC.as_published(steps=500, learning_rate=1e4),
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        policy.fit(X, y)
+    assert policy.status_ == "diverged"
+    assert np.all(np.isfinite(policy.predict(X)))
+
+
+def test_convergence_is_recognised():
+    X, y = history(rows=81)
+    policy = hr.RobustPolicy(
+        LOSS, hr.ERM(), hr.Constant(), solver=hr.NestedSGD(steps=1000, batch=81), random_state=0
+    ).fit(X, y)
+    assert policy.status_ == "converged"
+    quantile = np.quantile(y, 1 / 1.6, method="inverted_cdf")
+    # Adam's last steps around a kink leave about 1 % of the outcomes' spread
+    assert policy.predict(X)[0] == pytest.approx(quantile, abs=0.02)
+
+
+def test_minibatches_follow_the_masses():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.normal(size=(50, 1))
+    weights = rng.uniform(0.1, 5, 50)
+    nominal = EmpiricalNominal().build(X, y, weights)
+    table = TrainingTable.build(nominal, Units.measure(nominal, hr.Newsvendor(1, 1)), 8)
+    draws = jax.vmap(lambda key: table.draw(key, 10).context_slot)(
+        jax.random.split(jax.random.key(0), 4000)
+    )
+    frequency = np.bincount(np.asarray(draws).ravel(), minlength=50) / draws.size
+    # 40,000 stratified draws: standard error below 0.001
+    np.testing.assert_allclose(frequency, nominal.context_mass, atol=4e-3)
+
+
+def test_large_contexts_are_sampled_without_bias():
+    rng = np.random.default_rng(0)
+    X, y = np.zeros((300, 1)), rng.normal(size=(300, 1))
+    X[:10] = 1.0
+    nominal = EmpiricalNominal().build(X, y, np.ones(300))
+    units = Units.measure(nominal, hr.Newsvendor(1, 1, decision_set=hr.Free(1)))
+    table = TrainingTable.build(nominal, units, outcomes_per_context=16)
+    batches = jax.vmap(lambda key: table.draw(key, 2))(jax.random.split(jax.random.key(0), 2000))
+    means = np.sum(np.asarray(batches.outcomes)[..., 0] * np.asarray(batches.outcome_mass), axis=-1)
+    np.testing.assert_allclose(np.asarray(batches.outcome_mass).sum(axis=-1), 1, rtol=1e-5)
+    for label in (0, 1):
+        rows = nominal.entry_outcome[nominal.start[label] : nominal.start[label] + nominal.count[label]]
+        chosen = np.asarray(batches.context_slot) == label
+        # 16 systematic draws in order of y, 2000 times: standard error about 1e-3
+        assert means[chosen].mean() == pytest.approx(
+            y[rows, 0].mean() / units.y_unit[0], abs=5e-3
+        )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"batch": 1.5}, "batch must be a whole number"),
+        ({"nodes": 0}, "nodes must be at least 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be greater than 0"),
+        ({"tracking": 1.5}, "tracking must be at most 1"),
+        ({"decay": "linear"}, "decay must be one of"),
+        ({"outcome_nodes": "many"}, "outcome_nodes must be a whole number"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        hr.NestedSGD(**settings)
+
+
+def test_kind_of_trackers_is_checked():
+    with pytest.raises(ValueError, match="trackers must be one of"):
+        hr.SCSC("global")
