@@ -46,7 +46,7 @@ def log_integral(exponent, low, high, peaks, length):
     edges = np.unique(np.clip(edges[np.isfinite(edges)], low, high))
     top = max(exponent(edge) for edge in edges)
     total = sum(
-        quad(lambda u: np.exp(exponent(u) - top), a, b, epsabs=1e-13 * length, epsrel=1e-11)[0]
+        quad(lambda u: np.exp(exponent(u) - top), a, b, epsabs=1e-12 * length, epsrel=1e-9)[0]
         for a, b in zip(edges[:-1], edges[1:], strict=True)
         if max(exponent(a), exponent((a + b) / 2), exponent(b)) > top - 100
     )

@@ -65,7 +65,9 @@ def members(decision_set, seed):
     share = rng.uniform(0.01, 0.99, size=shape)
     point = np.where(np.isfinite(low), low + away, np.where(np.isfinite(high), high - away, away))
     both = np.isfinite(low) & np.isfinite(high)
-    return np.where(both, np.where(both, low, 0) * (1 - share) + np.where(both, high, 0) * share, point)
+    return np.where(
+        both, np.where(both, low, 0) * (1 - share) + np.where(both, high, 0) * share, point
+    )
 
 
 @EVERY

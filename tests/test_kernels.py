@@ -1,5 +1,6 @@
 """Kernels have the densities they state, and every way of integrating under them agrees."""
 
+import itertools
 from dataclasses import dataclass, replace
 
 import jax
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import kstest, laplace, norm
 
-from hedgerow.kernels import NEVER, GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
+from hedgerow.kernels import (
+    NEVER,
+    Anchored,
+    GaussQuadrature,
+    Kernel,
+    MonteCarlo,
+    Reference,
+    Sobol,
+    log_add,
+)
 from tests.oracles import central_difference, double, log_integral, single
 
 KEY = jax.random.key(0)
@@ -30,13 +40,20 @@ class Case:
 
     @property
     def width(self):
-        return self.epsilon * self.scale if self.order == 1 else self.scale * (self.epsilon / 2) ** 0.5
+        return (
+            self.epsilon * self.scale if self.order == 1 else self.scale * (self.epsilon / 2) ** 0.5
+        )
 
     @property
     def kernel(self):
-        ends = (None, None)
-        if np.isfinite([self.low, self.high]).any():
-            ends = np.array([self.low]), np.array([self.high])
+        if np.isinf([self.low, self.high]).all():
+            return Kernel(self.order, np.float64(self.epsilon), np.array([self.scale]))
+        return self.kernel_with_ends
+
+    @property
+    def kernel_with_ends(self):
+        """The same with infinite ends spelled out: one compiled program for every support."""
+        ends = np.array([self.low]), np.array([self.high])
         return Kernel(self.order, np.float64(self.epsilon), np.array([self.scale]), *ends)
 
     @property
@@ -116,13 +133,12 @@ def tilted(kernel, slope, anchor, low, high, centre):
 
 
 log_tilted_mass = double(tilted)
-log_tilted_mass_single = single(tilted)
 
 
 def tilted_mass(case, *arguments):
     """log_tilted_mass of one case, called with and returning plain numbers (float64)."""
     columns = (np.array([argument]) for argument in arguments)
-    return float(log_tilted_mass(case.kernel, *columns, case.centres)[0])
+    return float(log_tilted_mass(case.kernel_with_ends, *columns, case.centres)[0])
 
 
 # --------------------------------------------------------------------------- the kernel itself
@@ -198,29 +214,22 @@ def true_moment(case, function):
 @pytest.mark.parametrize("case", CASES)
 def test_monte_carlo_draws_follow_the_kernel(case):
     kernel = jax.tree.map(jnp.float32, case.kernel)
-    nodes, _ = MonteCarlo(4000)(kernel, jnp.float32(case.centres), KEY)
+    nodes, _ = MonteCarlo(4096)(kernel, jnp.float32(case.centres), KEY)
     assert kstest(np.asarray(nodes[:, 0]), case.distribution_function).pvalue > 0.01
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+# Errors allowed, in standard errors of a mean of as many independent draws (that is sampling error,
+# not rounding). Sobol points in one dimension are off by about 1/n, not by 1/√n.
+@pytest.mark.parametrize(
+    ("rule", "errors"), [(MonteCarlo(4096), 4.0), (Sobol(4096), 0.1)], ids=repr
+)
 @pytest.mark.parametrize("case", CASES)
-def test_monte_carlo_integrates_within_its_standard_error(case, function):
-    nodes, log_weights = nodes_of(MonteCarlo(20_000), case.kernel, case.centres)
-    values = function(nodes[:, 0])
-    # Sampling error, not rounding: four standard errors of the mean, with a fixed key.
-    error = 4 * values.std() / np.sqrt(len(values))
-    assert np.exp(log_weights) @ values == pytest.approx(true_moment(case, function), abs=error)
-
-
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("case", CASES)
-def test_sobol_integrates_better_than_monte_carlo_could(case, function):
-    nodes, log_weights = nodes_of(Sobol(4096), case.kernel, case.centres)
-    values = function(nodes[:, 0])
-    # A tenth of a standard error of as many independent draws; for 4096 nodes in one dimension
-    # the error is near 1/n instead of 1/√n.
-    error = 0.1 * values.std() / np.sqrt(len(values))
-    assert np.exp(log_weights) @ values == pytest.approx(true_moment(case, function), abs=error)
+def test_random_rules_integrate_within_their_error(case, rule, errors):
+    nodes, log_weights = nodes_of(rule, case.kernel, case.centres)
+    for name, function in FUNCTIONS.items():
+        values, exact = function(nodes[:, 0]), true_moment(case, function)
+        error = errors * values.std() / np.sqrt(len(values))
+        assert np.exp(log_weights) @ values == pytest.approx(exact, abs=error), name
 
 
 @given(cases(most=0.6), st.sampled_from(list(FUNCTIONS)))
@@ -246,7 +255,7 @@ def test_gauss_quadrature_keeps_its_tails_in_single_precision(order):
     assert value == pytest.approx(exact, abs=5e-5)
 
 
-@pytest.mark.parametrize("rule", [MonteCarlo(2**14), Sobol(2**12), GaussQuadrature(12)], ids=repr)
+@pytest.mark.parametrize("rule", [MonteCarlo(4096), Sobol(4096), GaussQuadrature(12)], ids=repr)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("ends", [(None, None), ([-0.5, -np.inf], [0.7, 2.0])])
 def test_coordinates_are_independent(rule, order, ends):
@@ -261,15 +270,15 @@ def test_coordinates_are_independent(rule, order, ends):
         bounds = {} if low is None else {"low": low[j], "high": high[j]}
         case = Case(order, 0.4, scale[j], centre[j], **bounds)
         exact += case.log_tilted_mass(slope[j], 0.0, -np.inf, np.inf)
-    # Sampling errors of the two random rules: 0.6/√16384 and about 1/4096.
-    tolerance = {MonteCarlo: 0.02, Sobol: 1e-3, GaussQuadrature: 1e-8}[type(rule)]
+    # Sampling errors of the two random rules: 0.6/√4096 and about 1/4096, four times each.
+    tolerance = {MonteCarlo: 0.04, Sobol: 1e-3, GaussQuadrature: 1e-8}[type(rule)]
     assert value == pytest.approx(exact, abs=tolerance)
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(
     "rule",
-    [MonteCarlo(7), Sobol(5), GaussQuadrature(6), Reference(np.linspace(-1, 1, 9)[:, None])],
+    [MonteCarlo(7), Sobol(7), GaussQuadrature(7), Reference(np.linspace(-1, 1, 7)[:, None])],
     ids=["MonteCarlo", "Sobol", "GaussQuadrature", "Reference"],
 )
 def test_log_weights_sum_to_one(rule, case):
@@ -280,7 +289,9 @@ def test_log_weights_sum_to_one(rule, case):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("weights", [None, np.array([0.5, 0.1, 2.0, 0.4])], ids=["counting", "weighted"])
+@pytest.mark.parametrize(
+    "weights", [None, np.array([0.5, 0.1, 2.0, 0.4])], ids=["counting", "weighted"]
+)
 def test_reference_is_a_direct_sum(order, weights):
     rng = np.random.default_rng(0)
     points, centres, scale = rng.normal(size=(4, 2)), rng.normal(size=(3, 2)), np.array([0.5, 2.0])
@@ -308,10 +319,10 @@ def test_reference_survives_far_centres():
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("ends", [(None, None), ([-1.0, -5.0], [1.0, 5.0]), ([0.0, 2.0], [1.0, 5.0])])
+@pytest.mark.parametrize("ends", [(None, None), ([0.0, 2.0], [1.0, 5.0])])
 @pytest.mark.parametrize(
     "rule",
-    [MonteCarlo(6), Sobol(8), GaussQuadrature(4), Reference(np.array([[0.3, 2.0], [0.6, -9.0]]))],
+    [MonteCarlo(7), Sobol(7), GaussQuadrature(4), Reference(np.array([[0.3, 2.0], [0.6, -9.0]]))],
     ids=["MonteCarlo", "Sobol", "GaussQuadrature", "Reference"],
 )
 def test_a_zero_scale_pins_its_coordinate(rule, order, ends):
@@ -343,6 +354,16 @@ def test_random_rules_repeat_with_the_key_and_vary_with_the_centre(rule):
     np.testing.assert_array_equal(first, again)
     assert not np.any(first == other)
     assert not np.any(first[0] == first[1])
+
+
+def test_an_anchored_rule_adds_the_centre_without_weight():
+    case, centre = Case(2), np.array([[0.0], [2.0]])
+    nodes, log_weights = nodes_of(Anchored(MonteCarlo(7)), case.kernel, centre)
+    plain_nodes, plain_weights = nodes_of(MonteCarlo(7), case.kernel, centre)
+    np.testing.assert_array_equal(nodes[:, :-1], plain_nodes)
+    np.testing.assert_array_equal(nodes[:, -1], centre)
+    np.testing.assert_array_equal(log_weights[:, :-1], plain_weights)
+    np.testing.assert_array_equal(log_weights[:, -1], NEVER)
 
 
 @pytest.mark.parametrize("rule", [MonteCarlo, Sobol, GaussQuadrature])
@@ -408,16 +429,30 @@ def test_without_a_tilt_the_whole_mass_is_one(case):
     assert tilted_mass(case, 0.0, 3.0, -np.inf, np.inf) == pytest.approx(0.0, abs=1e-12)
 
 
-@given(tilts())
-def test_none_is_an_infinite_end(tilt):
-    case, slope, anchor, low, high = tilt
-    arguments = [np.array([number]) for number in (slope, anchor, low, high)]
-    for open_low, open_high in ((True, False), (False, True), (True, True)):
-        left = None if open_low else arguments[2]
-        right = None if open_high else arguments[3]
-        named = log_tilted_mass(case.kernel, *arguments[:2], left, right, case.centres)[0]
-        ends = -np.inf if open_low else low, np.inf if open_high else high
-        assert named == pytest.approx(tilted_mass(case, slope, anchor, *ends), abs=1e-9, rel=1e-12)
+@pytest.mark.parametrize(
+    ("order", "ends", "open_low", "open_high"),
+    [
+        (2, (-np.inf, np.inf), True, False),
+        (2, (-np.inf, np.inf), False, True),
+        (2, (-np.inf, np.inf), True, True),
+        (2, (-1.0, np.inf), True, False),
+        (1, (-np.inf, np.inf), False, True),
+    ],
+)
+def test_none_is_an_infinite_end(order, ends, open_low, open_high):
+    """Among them the whole tail of a Gaussian on all of space, which has a formula of its own."""
+    case = Case(order, low=ends[0], high=ends[1])
+    steepest = 0.95 if order == 1 else 30.0
+    for slope in np.linspace(-steepest, steepest, 7) / case.width:
+        for place in (-60.0, -3.0, 0.0, 1.0, 60.0):
+            position = case.centre + place * case.width
+            given = [None if no_end else np.array([position]) for no_end in (open_low, open_high)]
+            named = log_tilted_mass(
+                case.kernel, np.array([slope]), np.array([0.1]), *given, case.centres
+            )[0]
+            spelled = -np.inf if open_low else position, np.inf if open_high else position
+            exact = tilted_mass(case, slope, 0.1, *spelled)
+            assert named == pytest.approx(exact, abs=1e-9, rel=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -483,76 +518,84 @@ def test_slopes_beyond_what_quadrature_can_hold(slope, ends):
 # --------------------------------------------------------------------------- single precision
 
 NAMES = ("slope", "anchor", "low", "high", "centre")
+ROWS = 400
 
 
-def total_gradient(kernel, columns):
-    """Gradient of a sum over rows: every row has its own derivatives."""
-    return jax.grad(lambda columns: jnp.sum(tilted(kernel, *columns)))(columns)
+def masses_and_gradients(kernel, columns):
+    """Masses of all rows, and the derivatives of each row's mass by its own five arguments."""
+
+    def total(columns):
+        masses = tilted(kernel, *columns)
+        return jnp.sum(masses), masses
+
+    gradients, masses = jax.grad(total, has_aux=True)(columns)
+    return masses, gradients
 
 
-gradients_double, gradients_single = double(total_gradient), single(total_gradient)
+in_double, in_single = double(masses_and_gradients), single(masses_and_gradients)
 
 
-def many_tilts(order, rows=400):
+def many_tilts(order):
     """Random slopes and intervals around a kernel on [0, 3], with the awkward ones among them."""
     rng = np.random.default_rng(order)
-    centre = rng.uniform(0, 3, rows)
-    low = rng.uniform(-1, 3, rows)
-    high = low + rng.exponential(1.0, rows) * rng.choice([1e-3, 0.1, 1.0], rows)
-    slope = rng.uniform(-8, 8, rows)
-    anchor = rng.uniform(-1, 4, rows)
+    centre = rng.uniform(0, 3, ROWS)
+    low = rng.uniform(-1, 3, ROWS)
+    high = low + rng.exponential(1.0, ROWS) * rng.choice([1e-3, 0.1, 1.0], ROWS)
+    slope, anchor = rng.uniform(-8, 8, ROWS), rng.uniform(-1, 4, ROWS)
     low[:40], high[40:80] = -np.inf, np.inf
     low[80:100], high[80:100] = -2.0, -1.0  # outside the support
     low[100:120], high[100:120] = -1.0, 0.0  # touching it
     high[120:140] = low[120:140]  # empty
-    low[140:150], high[140:150] = 0.0, np.float32(1e-8)  # thinner than single precision tells
+    low[140:150], high[140:150] = 0.0, 1e-8  # thinner than single precision tells
     centre[140:145], centre[150:160], centre[160:170] = 0.0, 0.0, 3.0
+    high[170:180], low[180:190] = centre[170:180], centre[180:190]  # meeting the centre
     columns = (slope, anchor, low, high, centre)
     return [column.astype(np.float32).astype(np.float64)[:, None] for column in columns]
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_single_precision_gradients_are_finite_and_right(order):
-    kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel
+def test_single_precision_is_finite_and_right(order):
+    kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel_with_ends
     columns = many_tilts(order)
-    exact_gradient, gradients = (g(kernel, columns) for g in (gradients_double, gradients_single))
-    slope, anchor, low, high, centre = (column[:, 0] for column in columns)
-    inner = np.minimum(high, 3) - np.maximum(low, 0)
+    (exact, exact_gradients), (masses, gradients) = (
+        f(kernel, columns) for f in (in_double, in_single)
+    )
+    inner = np.minimum(columns[3], 3) - np.maximum(columns[2], 0)
     thick = inner > 2e-3
+    assert thick.sum() > 200
+    assert np.all(np.isfinite(masses))
+    np.testing.assert_array_equal(masses[inner <= 0], np.float32(NEVER))
+    # 5e-4: rounding of 1e-7 in the ends, relative to intervals down to 2e-3.
+    np.testing.assert_allclose(masses[thick], exact[thick], atol=5e-4, rtol=1e-5)
     for j, name in enumerate(NAMES):
         assert np.all(np.isfinite(gradients[j])), name
-        assert np.all(np.isfinite(exact_gradient[j])), name
         np.testing.assert_array_equal(gradients[j][inner <= 0], 0.0, err_msg=name)
-
-        def moved(values, j=j):
-            return log_tilted_mass(kernel, *columns[:j], values, *columns[j + 1 :])
-
-        # Away from the support's ends, and from the centre where a Laplace kernel has its kink.
-        smooth = thick & (np.abs(low) > 1e-3) & (np.abs(high) > 1e-3)
-        smooth &= (np.abs(low - 3) > 1e-3) & (np.abs(high - 3) > 1e-3)
-        smooth &= (centre > 1e-3) & (centre < 3 - 1e-3)
-        smooth &= (np.abs(low - centre) > 1e-3) & (np.abs(high - centre) > 1e-3)
-        numerical = central_difference(moved, columns[j], 1e-5)
+        # 1e-3: the same rounding.
         np.testing.assert_allclose(
-            exact_gradient[j][smooth], numerical[smooth], rtol=1e-5, atol=1e-6, err_msg=name
-        )
-        # 1e-3: rounding of 6e-8 in positions of size 3, over intervals down to 2e-3.
-        np.testing.assert_allclose(
-            gradients[j][thick], exact_gradient[j][thick], rtol=1e-3, atol=1e-3, err_msg=name
+            gradients[j][thick], exact_gradients[j][thick], rtol=1e-3, atol=1e-3, err_msg=name
         )
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_single_precision_values(order):
-    kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel
+def test_gradients_are_difference_quotients(order):
+    kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel_with_ends
     columns = many_tilts(order)
-    inner = np.minimum(columns[3], 3) - np.maximum(columns[2], 0)
-    values, exact = log_tilted_mass_single(kernel, *columns), log_tilted_mass(kernel, *columns)
-    assert not np.any(np.isnan(values))
-    thick = inner > 2e-3
-    # 5e-4: rounding of 1e-7 in the ends, relative to intervals down to 2e-3.
-    np.testing.assert_allclose(values[thick], exact[thick], atol=5e-4, rtol=1e-5)
-    np.testing.assert_array_equal(values[inner <= 0], np.float32(NEVER))
+    gradients = in_double(kernel, columns)[1]
+    _, _, low, high, centre = columns
+    # Where the ends of interval and support coincide there are two one-sided derivatives.
+    smooth = np.minimum(high, 3) - np.maximum(low, 0) > 2e-3
+    for end in (low, high, centre):
+        smooth &= (np.abs(end) > 1e-3) & (np.abs(end - 3) > 1e-3)
+    assert smooth.sum() > 200
+    for j, name in enumerate(NAMES):
+
+        def moved(values, j=j):
+            return in_double(kernel, [*columns[:j], values, *columns[j + 1 :]])[0]
+
+        numerical = central_difference(moved, columns[j], 1e-6)
+        np.testing.assert_allclose(
+            gradients[j][smooth], numerical[smooth], rtol=1e-5, atol=2e-5, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -562,15 +605,30 @@ def test_single_precision_never_overflows(order, temperature, ends):
     """Slopes of ±1/λε with λε down to 1e-4, and positions (hence losses) up to 10⁶."""
     epsilon = temperature / 2  # λ = 2 > 1: admissible for p = 1
     case = Case(order, epsilon=epsilon, scale=1.0, low=ends[0], high=ends[1])
-    positions = np.array([0.0, 1e-6, 1.0, 3e3, 1e6])
-    anchor, centre = (grid.ravel()[:, None] for grid in np.meshgrid(positions, positions))
-    # An interval [0, 1e-6] is less than nothing in float32, seen from a centre of 1 or more.
-    visible = (anchor != 1e-6) | (centre < 1)
-    for slope, low, high in ((-1 / temperature, None, anchor), (1 / temperature, anchor, None)):
-        columns = (np.full_like(anchor, slope), anchor, low, high, centre)
-        values = log_tilted_mass_single(case.kernel, *columns)
-        exact = log_tilted_mass(case.kernel, *columns)
-        assert np.all(np.isfinite(values))
-        np.testing.assert_allclose(values[visible], exact[visible], rtol=1e-5, atol=1e-4)
-        for gradient in gradients_single(case.kernel, columns):
-            assert gradient is None or np.all(np.isfinite(gradient))
+    positions = np.array([0.0, 1e-6, 1e-3, 0.5, 1.0, 40.0, 3e3, 1e5, 9e5, 1e6])
+    grid = np.array(list(itertools.product(positions, positions, [-1, 1], [0, 1])))
+    anchor, centre, sign, whole = grid.T[:, :, None]
+    slope = sign / temperature
+    low = np.where((sign > 0) & (whole == 0), anchor, -np.inf)
+    high = np.where((sign < 0) & (whole == 0), anchor, np.inf)
+    columns = [slope, anchor, low, high, centre]
+    masses, gradients = in_single(case.kernel_with_ends, columns)
+    exact = in_double(case.kernel_with_ends, columns)[0]
+    assert np.all(np.isfinite(masses))
+    # An interval from 0 to 1e-6 is less than nothing in float32, seen from a centre of 0.5 or more.
+    seen = (np.minimum(high, ends[1]) - np.maximum(low, ends[0])) > 1e-5 * np.abs(centre)
+    np.testing.assert_allclose(masses[seen], exact[seen], rtol=2e-5, atol=1e-4)
+    for gradient in gradients:
+        assert np.all(np.isfinite(gradient))
+
+
+# --------------------------------------------------------------------------- sums of exponentials
+
+
+def test_log_add_shares_out_its_gradient_at_any_size():
+    """σ(a − b) and σ(b − a); the gradients of jnp.logaddexp sum to 2 here."""
+    a, b = np.array([0.0, 1e9, 1e9, NEVER, -5.0]), np.array([1.0, 1e9, 2e9, 3.0, NEVER])
+    np.testing.assert_allclose(single(log_add)(a, b), np.logaddexp(a, b), rtol=1e-6)
+    gradients = single(jax.grad(lambda a, b: jnp.sum(log_add(a, b)), (0, 1)))(a, b)
+    shares = np.array([1 / (1 + np.e), 0.5, 0.0, 0.0, 1.0])
+    np.testing.assert_allclose(gradients, [shares, 1 - shares], rtol=1e-6)

@@ -203,8 +203,9 @@ def test_nothing_is_cut_off_even_with_long_names(data):
     X, Y = data
     long = "average outdoor temperature between noon and eight in the evening, degrees"
     named = X.rename(columns={"temperature": long})
-    policy = _policy(hr.Affine()).fit(named, Y.rename("portions of " + "very " * 20 + "big steak"))
-    fig = plots.decision_curve(policy, named, long, Y)
+    Y = Y.rename("portions of " + "very " * 20 + "big steak")
+    policy = _policy(hr.Affine()).fit(named, Y)
+    fig = plots.decision_curve({"a policy of long standing " * 3: policy}, named, long, Y)
     FigureCanvasAgg(fig).draw()
     width, height = fig.bbox.width, fig.bbox.height
     for text in (fig.axes[0].xaxis.label, fig.axes[0].yaxis.label, fig.axes[0].get_legend()):

@@ -128,7 +128,7 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(policy_file.os, "replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
         policy.save(path)
     assert path.read_text() == "old"

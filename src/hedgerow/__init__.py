@@ -1,17 +1,42 @@
-"""hedgerow: decision rules from data that hedge against the data being misleading."""
+"""hedgerow: decision rules from data that hedge against the data being misleading.
 
-from hedgerow import datasets
+Names are imported when they are first used, so that ``hedgerow --help`` need not wait for JAX.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hedgerow._version import __version__
-from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, Sinkhorn
-from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
-from hedgerow.dual import RobustValue
-from hedgerow.estimator import RobustPolicy, load
-from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
-from hedgerow.losses import CustomLoss, Newsvendor
-from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
-from hedgerow.policy_file import PolicyFileError
-from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
-from hedgerow.solvers import SCGD, SCSC, NestedSGD
+
+if TYPE_CHECKING:
+    from hedgerow import datasets, plots
+    from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, Sinkhorn
+    from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
+    from hedgerow.dual import RobustValue
+    from hedgerow.estimator import RobustPolicy, load
+    from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
+    from hedgerow.losses import CustomLoss, Newsvendor
+    from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
+    from hedgerow.policy_file import PolicyFileError
+    from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
+    from hedgerow.solvers import SCGD, SCSC, NestedSGD
+    from hedgerow.tables import TableEncoder
+
+_MODULES = ("datasets", "plots")
+_HOMES = {
+    "ambiguity": ("ERM", "KL", "CausalSinkhorn", "Sinkhorn"),
+    "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
+    "dual": ("RobustValue",),
+    "estimator": ("RobustPolicy", "load"),
+    "kernels": ("GaussQuadrature", "Kernel", "MonteCarlo", "Reference", "Sobol"),
+    "losses": ("CustomLoss", "Newsvendor"),
+    "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
+    "policy_file": ("PolicyFileError",),
+    "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
+    "solvers": ("SCGD", "SCSC", "NestedSGD"),
+    "tables": ("TableEncoder",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ERM",
@@ -42,8 +67,25 @@ __all__ = [
     "Sinkhorn",
     "Sobol",
     "SoftForest",
+    "TableEncoder",
     "TwoLayer",
     "__version__",
     "datasets",
     "load",
+    "plots",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a public name stands for, once."""
+    if name in _MODULES:
+        return import_module(f"hedgerow.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+    value = getattr(import_module(f"hedgerow.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

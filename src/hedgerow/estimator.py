@@ -71,6 +71,9 @@ class RobustPolicy(BaseEstimator):
         "converged", "step limit", "stopped early" or "diverged".
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
+    columns_ : dict or None
+        How a table became X (``TableEncoder.to_json``) and what its outcomes are called, if the
+        policy came from the command; kept in policy files.
 
     Examples
     --------
@@ -151,7 +154,7 @@ class RobustPolicy(BaseEstimator):
         self.n_decisions_ = decision_set.dimension
         self._key = key_value
         self._robust_value: RobustValue | None = None
-        self._columns: dict | None = None
+        self.columns_: dict | None = None
         if training.status == "diverged":
             warnings.warn(
                 f"Training diverged after {len(training.history)} of {solver.steps} steps; the last "
@@ -221,7 +224,7 @@ class RobustPolicy(BaseEstimator):
             "single_outcome": self._single_outcome,
             "status": self.status_,
             "robust_value": asdict(self.robust_value_),
-            "columns": self._columns,
+            "columns": self.columns_,
         }
         policy_file.write(path, arrays, about)
 
@@ -316,7 +319,7 @@ def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy
         policy.status_ = about["status"]
         policy._single_outcome = bool(about["single_outcome"])
         policy._robust_value = RobustValue(**about["robust_value"])
-        policy._columns = about["columns"]
+        policy.columns_ = about["columns"]
     except (KeyError, TypeError, AttributeError) as error:
         raise policy_file.PolicyFileError(
             f"{path} is missing part of its description ({error})."

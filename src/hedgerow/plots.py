@@ -55,6 +55,8 @@ MOST_ROWS = 400
 GRID = 60
 FEW_VALUES = 12
 BAND = (10, 90)
+MOST_ACROSS, MOST_UPRIGHT = 65, 38
+"""Characters that fit along the axes."""
 _STATUS = {"step limit": "ran to its step limit"}
 
 
@@ -136,18 +138,18 @@ def decision_curve(
                 curves = [decided[positions == place] for place in range(len(settings))]
             where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
             shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
-            described = f"{name or 'decision'}: mean and middle 80 %"
+            described = f"{_shortened(name, 20) or 'decision'}: mean and middle 80 %"
             _draw_decision(axes, where + shift, curves, COLOURS[i], described, discrete)
         if observed is not None:
-            described = outcome_label or f"observed {outcome}"
+            described = _shortened(outcome_label or f"observed {outcome}", MOST_UPRIGHT)
             _draw_outcomes(axes, positions, observed[:, decision], described, discrete)
         if ticks is not None:
             axes.set_xticks(np.arange(len(ticks)), ticks)
             axes.set_xlim(-0.6, len(ticks) - 0.4)
             if max(map(len, ticks)) * len(ticks) > 70:
                 axes.tick_params(axis="x", labelrotation=40)
-        axes.set_xlabel(_shortened(feature_label or label))
-        axes.set_ylabel(_shortened(decision_label or f"decision for {outcome}"))
+        axes.set_xlabel(_shortened(feature_label or label, MOST_ACROSS))
+        axes.set_ylabel(_shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT))
         if title:
             axes.set_title(title)
         _legend_below(axes)
@@ -222,7 +224,7 @@ def training_curve(
         axes.set_ylim(low - room, high + 2 * room)
         axes.set_xlim(0, steps[-1])
         axes.set_xlabel("step")
-        axes.set_ylabel(_shortened(f"objective ({loss_label})"))
+        axes.set_ylabel(_shortened(f"objective ({loss_label})", MOST_UPRIGHT))
         if title:
             axes.set_title(title)
         _legend_below(axes)
@@ -273,7 +275,7 @@ def _outcome_name(policy: RobustPolicy, Y: Any, decision: int) -> str:
     if names is None:
         names = [Y.name] if getattr(Y, "name", None) is not None else None
     if names is None:
-        names = (getattr(policy, "_columns", None) or {}).get("outcomes")
+        names = (getattr(policy, "columns_", None) or {}).get("outcomes")
     return str(names[decision]) if names is not None and decision < len(names) else "outcome"
 
 
@@ -386,9 +388,9 @@ def _smoothed(history: np.ndarray) -> np.ndarray:
 
 def _legend_below(ax: Any) -> None:
     labels = ax.get_legend_handles_labels()[1]
-    columns = len(labels) if sum(map(len, labels)) <= 65 else 2
+    columns = max(1, min(len(labels), MOST_ACROSS // max(map(len, labels))))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=columns, columnspacing=1.6)
 
 
-def _shortened(text: str, most: int = 60) -> str:
+def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

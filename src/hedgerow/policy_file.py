@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from safetensors.numpy import save
 
 from hedgerow import ambiguity, decisions, kernels, losses, nominal, rules, solvers
 from hedgerow._components import Component
+from hedgerow._files import whole_file
 from hedgerow.decisions import DecisionSet
 
 FORMAT = 1
@@ -53,18 +53,10 @@ class MissingFunction:
 
 def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], about: dict) -> None:
     """Write arrays and description in one step: the old file stays until the new one is whole."""
-    target = Path(path)
     header = json.dumps({"format": FORMAT, **about}, allow_nan=False)
     data = save({name: np.asarray(a, order="C") for name, a in arrays.items()}, {KEY: header})
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict]:
@@ -144,9 +136,3 @@ def _known(name: str) -> type:
             f"The policy file names a component {name!r} that this version of hedgerow does not have."
         )
     return _KNOWN[name]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -178,8 +178,12 @@ def test_decisions_and_support_are_the_declared_ones():
     low, high = loss.support_for(7)
     np.testing.assert_array_equal(low, np.zeros(7))
     np.testing.assert_array_equal(high, np.full(7, np.inf))
-    np.testing.assert_array_equal(CustomLoss(squared, Free(1)).decision_unit(np.ones(1), [4.0]), [4])
-    np.testing.assert_array_equal(CustomLoss(squared, Free(1)).decision_unit(np.ones(1), [0.0]), [1])
+    np.testing.assert_array_equal(
+        CustomLoss(squared, Free(1)).decision_unit(np.ones(1), [4.0]), [4]
+    )
+    np.testing.assert_array_equal(
+        CustomLoss(squared, Free(1)).decision_unit(np.ones(1), [0.0]), [1]
+    )
 
 
 def test_what_is_not_a_function_is_refused():

@@ -231,14 +231,16 @@ def losses_at_contexts(rule: FittedRule, loss: Loss, batch: Batch) -> Float[Arra
 
 
 def warn_if_causality_is_vacuous(nominal: NominalDistribution) -> None:
-    """Say so when every context has a single outcome, where causal and plain duals coincide."""
-    if nominal.most_outcomes == 1:
+    """Say so when (nearly) every context has a single outcome, where causal and plain duals coincide."""
+    repeated = float(nominal.context_mass[nominal.count > 1].sum())
+    if repeated < 0.01:
+        often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"
         warnings.warn(
-            "Every context occurs once, so CausalSinkhorn coincides with Sinkhorn on this nominal; "
+            f"{often}, so CausalSinkhorn coincides with Sinkhorn on this nominal; "
             "for causal robustness give contexts several outcomes with "
             "nominal=AdaptedNominal() or nominal=NeighbourNominal().",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -94,7 +94,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         policy.set_params(verbose=False)
         if len(policy.history_) == 0:
             raise KeyboardInterrupt
-        policy._columns = {"encoder": encoder.to_json(), "outcomes": plan.outcomes}
+        policy.columns_ = {"encoder": encoder.to_json(), "outcomes": plan.outcomes}
         policy.save(out)
     value = policy.robust_value_
     in_sample = policy.losses(X, Y).mean()
@@ -127,7 +127,7 @@ def decide(path: Path, new: Path, out: Path | None) -> None:
     policy = load(path)
     table = read_table(new)
     decisions = policy.predict(_features(policy, table)).reshape(len(table), -1)
-    names = (policy._columns or {}).get("outcomes") or [str(i) for i in range(decisions.shape[1])]
+    names = (policy.columns_ or {}).get("outcomes") or [str(i) for i in range(decisions.shape[1])]
     headings = ["decision"] if len(names) == 1 else [f"decision_{name}" for name in names]
     for heading, values in zip(headings, decisions.T, strict=True):
         if heading in table.columns:
@@ -144,7 +144,7 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
     """Print what a policy's decisions would have cost on a table with outcomes."""
     policy = load(path)
     table = read_table(test)
-    names = outcomes or (policy._columns or {}).get("outcomes")
+    names = outcomes or (policy.columns_ or {}).get("outcomes")
     if not names:
         raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
     Y = np.column_stack([numeric_column(table, name) for name in names])
@@ -237,8 +237,8 @@ def _chosen(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 def _features(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     """Treat a table as the training table was treated."""
-    if policy._columns:
-        return TableEncoder.from_json(policy._columns.get("encoder")).transform(table)
+    if policy.columns_:
+        return TableEncoder.from_json(policy.columns_.get("encoder")).transform(table)
     names = getattr(policy, "feature_names_in_", None)
     if names is None:
         raise ValueError(

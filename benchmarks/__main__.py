@@ -1,0 +1,8 @@
+"""Run every benchmark, one after another, each in a process of its own."""
+
+import subprocess
+import sys
+
+for name in ("speed", "scale", "quality", "restaurant"):
+    print(f"\n=== {name} ===", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

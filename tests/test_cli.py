@@ -1,0 +1,442 @@
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow import cli
+from hedgerow.cli import work
+from hedgerow.cli.commands import app
+from hedgerow.tables import read_table, write_table
+
+RUNNER = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
+COSTS = ["--holding", "1", "--stockout", "3"]
+QUICK = ["--rule", "affine", "--steps", "100", "--model", "erm"]
+
+
+def call(*arguments):
+    return RUNNER.invoke(app, [str(argument) for argument in arguments])
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def history(rows=80, seed=0):
+    rng = np.random.default_rng(seed)
+    days = pd.date_range("2020-01-01", periods=rows)
+    sky = rng.choice(["rain", "sun"], rows)
+    demand = 20 + 10 * (sky == "sun") + 5 * (days.day_of_week == 5) + rng.uniform(0, 5, rows)
+    return pd.DataFrame(
+        {
+            "day": days.strftime("%Y-%m-%d"),
+            "sky": sky,
+            "wind": rng.uniform(0, 9, rows).round(2),
+            "demand": demand.round(2),
+            "other": (100 - demand).round(2),
+        }
+    )
+
+
+@pytest.fixture
+def train(tmp_path):
+    path = tmp_path / "train.csv"
+    write_table(history(), path)
+    return path
+
+
+@pytest.fixture
+def fitted(train, tmp_path):
+    path = tmp_path / "policy.hedgerow"
+    features = ["--features", "day,sky", "--features", "wind"]
+    result = call("fit", train, "--outcome", "demand", *features, *COSTS, *QUICK, "-o", path)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_fit_decide_evaluate(tmp_path, suffix):
+    train, new, out = (tmp_path / f"{name}.{suffix}" for name in ("train", "new", "out"))
+    policy_path = tmp_path / "policy.hedgerow"
+    test = history(30, seed=1)
+    write_table(history(), train)
+    write_table(test[["wind", "sky", "day", "demand"]].assign(note="kept"), new)
+
+    result = call(
+        *("fit", train, "--outcome", "demand", "--features", "day,sky,wind"),
+        *(*COSTS, *QUICK, "-o", policy_path),
+    )
+    assert result.exit_code == 0, result.output
+    said = flat(result.stdout)
+    assert "80 rows" in said
+    assert "6 from 3 columns" in said
+    assert "day weekday, month and day of the year" in said
+    assert "sky one 0/1 feature for each of 2 values" in said
+    assert "erm" in said
+    assert "100 steps" in said
+    policy = hr.load(policy_path)
+    names = ["day_weekday", "day_month", "day_day_of_year", "sky_rain", "sky_sun", "wind"]
+    assert list(policy.feature_names_in_) == names
+    assert f"robust value {policy.robust_value_.value:.4g}" in said
+
+    result = call("decide", policy_path, new, "-o", out)
+    assert result.exit_code == 0, result.output
+    decided = read_table(out)
+    assert list(decided.columns) == ["wind", "sky", "day", "demand", "note", "decision"]
+    days = pd.to_datetime(test.day)
+    by_hand = pd.DataFrame(
+        {
+            "day_weekday": days.dt.day_of_week,
+            "day_month": days.dt.month,
+            "day_day_of_year": days.dt.day_of_year,
+            "sky_rain": test.sky == "rain",
+            "sky_sun": test.sky == "sun",
+            "wind": test.wind,
+        }
+    ).astype(float)
+    np.testing.assert_allclose(decided.decision, policy.predict(by_hand), rtol=1e-12)
+
+    result = call("evaluate", policy_path, new)
+    assert result.exit_code == 0, result.output
+    said = flat(result.stdout)
+    losses = policy.losses(by_hand, test.demand)
+    error = losses.std(ddof=1) / np.sqrt(30)
+    assert f"mean loss {losses.mean():.4g} ± {error:.2g} (standard error)" in said
+    assert f"median {np.median(losses):.4g}" in said
+    assert f"worst {losses.max():.4g}" in said
+    constant = policy.units_.constant
+    assert (
+        f"best constant {policy.loss(constant, test.demand.to_numpy()[:, None]).mean():.4g}" in said
+    )
+
+
+def test_several_outcomes(train, tmp_path):
+    path = tmp_path / "two.hedgerow"
+    outcomes = ["--outcome", "demand", "--outcome", "other"]
+    costs = ["--holding", "1", "--holding", "2", "--stockout", "3"]
+    result = call("fit", train, *outcomes, *costs, *QUICK, "-o", path)
+    assert result.exit_code == 0, result.output
+    policy = hr.load(path)
+    np.testing.assert_array_equal(policy.loss.holding, [1, 2])
+    result = call("decide", path, train)
+    table = pd.read_csv(pd.io.common.StringIO(result.stdout))
+    assert list(table.columns[-2:]) == ["decision_demand", "decision_other"]
+    said = flat(call("evaluate", path, train).stdout)
+    parts = [
+        hr.Newsvendor(h, 3)(z[:, None], y[:, None]).mean()
+        for h, z, y in (
+            (1, table.decision_demand.to_numpy(), table.demand.to_numpy()),
+            (2, table.decision_other.to_numpy(), table.other.to_numpy()),
+        )
+    ]
+    assert f"demand {parts[0]:.4g} other {parts[1]:.4g}" in said
+    assert f"mean loss {sum(parts):.4g}" in said
+
+
+def test_decide_prints_csv_and_nothing_else(fitted, train):
+    result = call("decide", fitted, train)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "day,sky,wind,demand,other,decision"
+    assert len(lines) == 81
+    assert call("decide", fitted, train, "-o", "-").stdout == result.stdout
+
+
+def test_the_same_seed_gives_the_same_file(train, tmp_path):
+    paths = [tmp_path / f"{name}.hedgerow" for name in "abc"]
+    for path, seed in zip(paths, (3, 3, 4), strict=True):
+        options = ["--rule", "forest", "--trees", "3", "--depth", "1", "--steps", "100"]
+        result = call(
+            *("fit", train, "--outcome", "demand", "--features", "sky,wind", *COSTS, *options),
+            *("--seed", seed, "-o", path),
+        )
+        assert result.exit_code == 0, result.output
+    first, second, third = (path.read_bytes() for path in paths)
+    assert first == second != third
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "parameters"),
+    [
+        ([], "CausalSinkhorn", {"penalty": 10, "epsilon": 0.1, "order": 2}),
+        (["--model", "sinkhorn", "--penalty", "7"], "Sinkhorn", {"penalty": 7}),
+        (
+            ["--model", "causal-sinkhorn", "--penalty", "50", "--epsilon", "0.3", "--order", "1"],
+            "CausalSinkhorn",
+            {"penalty": 50, "epsilon": 0.3, "order": 1},
+        ),
+        (["--model", "kl", "--penalty", "4"], "KL", {"penalty": 4}),
+        (["--model", "erm"], "ERM", {}),
+    ],
+)
+def test_every_model_can_be_asked_for(train, tmp_path, options, kind, parameters):
+    path = tmp_path / "policy.hedgerow"
+    quick = ["--rule", "constant", "--steps", "100"]
+    chosen = ["--outcome", "demand", "--features", "wind"]
+    result = call("fit", train, *chosen, *COSTS, *quick, *options, "-o", path)
+    assert result.exit_code == 0, result.output
+    model = hr.load(path).ambiguity
+    assert type(model).__name__ == kind
+    assert {name: getattr(model, name) for name in parameters} == parameters
+    scales = [v for name, v in model.get_params().items() if name.endswith("_scale")]
+    assert all(scale == "auto" for scale in scales)
+    assert f"{options[1] if options else 'causal-sinkhorn'}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [("forest", "SoftForest"), ("two-layer", "TwoLayer"), ("affine", "Affine")],
+)
+def test_every_rule_can_be_asked_for(train, tmp_path, rule, kind):
+    path = tmp_path / "policy.hedgerow"
+    chosen = ["--outcome", "demand", "--features", "wind", "--model", "erm", "--steps", "100"]
+    assert call("fit", train, *chosen, *COSTS, "--rule", rule, "-o", path).exit_code == 0
+    assert type(hr.load(path).rule).__name__ == kind
+
+
+def plan(**changes):
+    options = {"model": "causal-sinkhorn", "nominal": "auto"} | changes
+    nothing = dict.fromkeys(work.Plan.__dataclass_fields__)
+    return work.Plan(**(nothing | options))
+
+
+def test_auto_gives_causal_models_several_outcomes_per_context(monkeypatch):
+    spread = np.arange(100.0)[:, None]
+    monkeypatch.setattr(work, "MOST_NEIGHBOUR_ROWS", 100)
+    assert isinstance(work._nominal(plan(), spread), hr.NeighbourNominal)
+    assert isinstance(work._nominal(plan(), np.arange(101.0)[:, None]), hr.AdaptedNominal)
+    assert isinstance(work._nominal(plan(), spread % 20), hr.EmpiricalNominal)
+    assert isinstance(work._nominal(plan(model="sinkhorn"), spread), hr.EmpiricalNominal)
+    for name, kind in (("adapted", hr.AdaptedNominal), ("empirical", hr.EmpiricalNominal)):
+        assert isinstance(work._nominal(plan(nominal=name), spread), kind)
+
+
+def test_help_states_the_defaults_that_the_library_has():
+    said = flat(call("fit", "--help").stdout)
+    default = hr.RobustPolicy(hr.Newsvendor(1, 1))._components()
+    _, ambiguity, rule, _, solver = default
+    assert f"Price of moving data; default: {ambiguity.penalty:g}." in said
+    assert f"Spread of the worst case; default: {ambiguity.epsilon:g}." in said
+    assert f"Power of the distance moved; default: {ambiguity.order}." in said
+    assert f"Trees of the forest; default: {rule.trees}." in said
+    assert f"Questions per tree; default: {rule.depth}." in said
+    assert f"Training steps; default: {solver.steps}." in said
+
+
+@pytest.mark.parametrize("command", [[], ["fit"], ["decide"], ["evaluate"], ["demo"]])
+def test_help_fits_eighty_columns(command):
+    result = call(*command, "--help")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_version():
+    result = call("--version")
+    assert (result.exit_code, result.stdout) == (0, f"hedgerow {hr.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--outcome", "sales"], "There is no column 'sales'; the table has day, sky"),
+        (["--outcome", "sky"], "Column 'sky' must hold numbers"),
+        (["--features", "fog"], "There is no column 'fog' to use as a feature"),
+        (["--features", "demand,sky"], "Column 'demand' is an outcome, so it cannot be a feature"),
+        (["--holding", "-1"], "holding must not be negative"),
+        (["--penalty", "-1"], "penalty must be greater than 0"),
+        (["--penalty", "0.01", "--order", "1"], "the penalty must be greater than"),
+        (["--epsilon", "0"], "epsilon must be greater than 0"),
+        (["--order", "3"], "order must be one of 1, 2"),
+        (["--trees", "0"], "trees must be at least 1"),
+        (["--depth", "99"], "depth must be at most 12"),
+        (["--steps", "0"], "steps must be at least 1"),
+        (["-o", "nowhere/policy.hedgerow"], "There is no folder nowhere to write policy.hedgerow"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_exit_code_1(train, options, message):
+    given = {"--outcome": "demand", "--holding": "1", "--stockout": "3"}
+    given |= dict(zip(options[::2], options[1::2], strict=True))
+    result = call("fit", train, *(part for pair in given.items() for part in pair))
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--stockout", "3"], "--holding"),
+        ([*COSTS, "--holding", "2"], "give one number, or one per outcome (1); got 2"),
+        ([*COSTS, "--model", "erm", "--penalty", "1"], "does not apply to --model erm"),
+        ([*COSTS, "--model", "kl", "--epsilon", "1"], "does not apply to --model kl"),
+        ([*COSTS, "--rule", "affine", "--trees", "3"], "does not apply to --rule affine"),
+        ([*COSTS, "--model", "magic"], "magic"),
+        ([*COSTS, "--problem", "knapsack"], "knapsack"),
+    ],
+)
+def test_wrong_usage_has_exit_code_2(train, options, message):
+    result = call("fit", train, "--outcome", "demand", *options)
+    assert result.exit_code == 2
+    assert message in flat(result.stderr.replace("│", " "))
+
+
+def test_bad_files_get_one_sentence(fitted, train, tmp_path):
+    strange = tmp_path / "strange.csv"
+    write_table(history().assign(sky="fog"), strange)
+    named = tmp_path / "named.csv"
+    write_table(history().assign(decision=1), named)
+    foreign = tmp_path / "foreign.hedgerow"
+    foreign.write_bytes(b"not a policy")
+    for arguments, message in (
+        (["decide", fitted, tmp_path / "none.csv"], "There is no file"),
+        (["decide", tmp_path / "none.hedgerow", train], "There is no policy file"),
+        (["decide", foreign, train], "is not a readable policy file"),
+        (["decide", fitted, strange], "Column 'sky' holds 'fog', which was not seen in training"),
+        (["decide", fitted, named], "already has a column 'decision'"),
+        (["decide", fitted, train, "-o", tmp_path / "out.xls"], "must end in .csv or .parquet"),
+        (["evaluate", fitted, train, "--outcome", "sales"], "There is no column 'sales'"),
+        (["evaluate", fitted, train, "--outcome", "demand", "--outcome", "other"], "2 column(s)"),
+        (["demo", "--out", train], "File exists"),
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 1, arguments
+        assert message in result.stderr, result.stderr
+        assert result.stderr.count("\n") == 1
+        assert result.stdout == ""
+
+
+def test_a_failed_decide_leaves_the_old_file(fitted, train, tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+
+    def half(self, target, **_):
+        target.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
+    result = call("decide", fitted, train, "-o", out)
+    assert (result.exit_code, result.stderr) == (1, "disk full\n")
+    assert out.read_text() == "old"
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_debug_shows_where_and_unexpected_errors_say_so(fitted, train, monkeypatch):
+    result = call("--debug", "decide", fitted, "none.csv")
+    assert isinstance(result.exception, FileNotFoundError)
+    result = RUNNER.invoke(app, ["decide", str(fitted), "none.csv"], env={"HEDGEROW_DEBUG": "1"})
+    assert isinstance(result.exception, FileNotFoundError)
+
+    def broken(*_):
+        raise KeyError("odd")
+
+    monkeypatch.setattr(work, "read_table", broken)
+    result = call("decide", fitted, train)
+    assert result.exit_code == 1
+    assert "failed unexpectedly (KeyError: 'odd'); --debug shows where" in result.stderr
+
+
+def test_warnings_are_one_line_without_file_names(tmp_path):
+    train = tmp_path / "train.csv"
+    write_table(history().assign(wind=1.0), train)
+    chosen = ["--outcome", "demand", "--features", "wind,sky"]
+    out = ["-o", tmp_path / "policy.hedgerow"]
+    result = call("fit", train, *chosen, *COSTS, *QUICK, *out)
+    assert result.exit_code == 0
+    expected = "Warning: Feature(s) wind never vary in the training data and are ignored.\n"
+    assert result.stderr == expected
+
+
+def interrupting(after):
+    @contextmanager
+    def progress(_):
+        calls = []
+
+        def report(*arguments):
+            calls.append(arguments)
+            if len(calls) > after:
+                raise KeyboardInterrupt
+
+        yield report
+
+    return progress
+
+
+def test_ctrl_c_keeps_what_was_learned(train, tmp_path, monkeypatch):
+    path = tmp_path / "policy.hedgerow"
+    monkeypatch.setattr(work, "progress", interrupting(after=1))
+    chosen = ["--outcome", "demand", "--features", "wind,sky", "--model", "erm", "--rule", "affine"]
+    result = call("fit", train, *chosen, *COSTS, "--steps", "900", "-o", path)
+    assert result.exit_code == 0, result.output
+    assert "stopped early, 200 steps" in flat(result.stdout)
+    assert "what had been learned by then is what was saved" in flat(result.stdout)
+    policy = hr.load(path)
+    assert policy.status_ == "stopped early"
+    assert len(policy.history_) == 200
+
+
+def test_ctrl_c_before_training_saves_nothing(train, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, "read_table", interrupted)
+    out = tmp_path / "policy.hedgerow"
+    result = call("fit", train, "--outcome", "demand", *COSTS, "-o", out)
+    assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")
+    assert not out.exists()
+
+
+def test_policies_saved_from_python_work_by_their_feature_names(tmp_path):
+    table = history()[["wind", "demand"]]
+    path, data = tmp_path / "policy.hedgerow", tmp_path / "data.csv"
+    write_table(table, data)
+    solver = hr.NestedSGD(steps=100)
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.ERM(), hr.Affine(), solver=solver)
+    policy.fit(table[["wind"]], table.demand).save(path)
+    assert "decision" in call("decide", path, data).stdout
+    assert "name them with --outcome" in call("evaluate", path, data).stderr
+    assert "mean loss" in call("evaluate", path, data, "--outcome", "demand").stdout
+    policy.fit(table[["wind"]].to_numpy(), table.demand).save(path)
+    assert "does not know its columns' names" in call("decide", path, data).stderr
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "hedgerow.cli.commands")
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit, match=r"needs typer, .*: pip install 'hedgerow\[cli\]'"):
+        cli.main()
+
+
+def test_compiled_programs_are_kept_in_the_users_cache(tmp_path):
+    script = (
+        "import jax; from hedgerow.cli.work import prepare; prepare(); "
+        "print(jax.config.jax_compilation_cache_dir)"
+    )
+    (tmp_path / "file").write_text("")
+    for home, expected in (
+        (tmp_path, str(tmp_path / "hedgerow" / "jax")),
+        (tmp_path / "file", "None"),
+    ):
+        run = subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"XDG_CACHE_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.strip() == expected
+
+
+def test_help_does_not_wait_for_jax():
+    script = (
+        "import sys; from hedgerow.cli.commands import app; "
+        "print([name for name in ('jax', 'pandas', 'sklearn') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
