@@ -1,8 +1,8 @@
 """Scale: a million rows cost per step what a thousand do.
 
-Prints, for N = 10³ and N = 10⁶ rows × 20 features: milliseconds per step at one batch size and their ratio,
-peak memory, seconds to predict, and how the time to group ties grows from N to 10·N. Each N is measured in a
-process of its own, so that the peak memory is its own.
+Prints, for N = 10³ and N = 10⁶ rows × 20 features: milliseconds per step at one batch size and
+their ratio, peak memory, seconds to predict, and how the time to group ties grows from N to 10·N.
+Each N is measured in a process of its own, so that the peak memory is its own.
 """
 
 import json
@@ -38,6 +38,10 @@ def measure(rows):
     return {"step": 1e3 * step, "fit": whole, "predict": predict, "memory": peak}
 
 
+def report(rows):
+    print(json.dumps(measure(rows)))
+
+
 def grouping(rows, ties):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, FEATURES))
@@ -50,12 +54,15 @@ def grouping(rows, ties):
 def main():
     results = {}
     for rows in (1_000, 1_000_000):
-        code = f"import json; from benchmarks.scale import measure; print(json.dumps(measure({rows})))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        code = f"from benchmarks import scale; scale.report({rows})"
+        run = [sys.executable, "-c", code]
+        done = subprocess.run(run, capture_output=True, text=True, check=True)
         results[rows] = json.loads(done.stdout)
     print(f"{'rows':>10}{'ms a step':>12}{'first fit s':>13}{'predict s':>12}{'peak GB':>10}")
     for rows, r in results.items():
-        print(f"{rows:>10,}{r['step']:>12.3f}{r['fit']:>13.1f}{r['predict']:>12.2f}{r['memory']:>10.2f}")
+        print(
+            f"{rows:>10,}{r['step']:>12.3f}{r['fit']:>13.1f}{r['predict']:>12.2f}{r['memory']:>10.2f}"
+        )
     small, large = results.values()
     print(f"cost per step, 10^6 rows / 10^3 rows: {large['step'] / small['step']:.2f}")
     for ties in (False, True):

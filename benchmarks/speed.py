@@ -1,16 +1,15 @@
 """Training speed: the compiled loop beside the same model in eager PyTorch.
 
-Newsvendor, N = 1000, d_x = 10, forest of 20 trees of depth 5, 32 contexts × 8 nodes a step, closed-form
-inner log-moments, one log-domain tracker per context, Adam. Prints milliseconds per step once compiled
-(median of repeats, by difference of run lengths), the time to the end of a first 100-step fit in a fresh
-process, and the ratio to PyTorch where it is installed (extra "bench").
+Newsvendor, N = 1000, d_x = 10, forest of 20 trees of depth 5, 32 contexts × 8 nodes a step,
+closed-form inner log-moments, one log-domain tracker per context, Adam. Prints milliseconds per
+step once compiled (median of repeats, by difference of run lengths), the time to the end of a
+first 100-step fit in a fresh process, and the ratio to PyTorch where it is installed (extra
+"bench").
 """
 
 import math
 import subprocess
 import sys
-
-import numpy as np
 
 import hedgerow as hr
 from benchmarks.timing import per_step, seconds
@@ -87,10 +86,14 @@ def torch_per_step(data):
 
 def main():
     data = make_newsvendor(ROWS, FEATURES, random_state=0)
-    print(f"{ROWS} rows x {FEATURES} features, {TREES} trees of depth {DEPTH}, {BATCH} x {NODES} nodes")
+    print(
+        f"{ROWS} rows x {FEATURES} features, {TREES} trees, depth {DEPTH}, {BATCH} x {NODES} a step"
+    )
     fresh = "from benchmarks.speed import first_fit; print(first_fit())"
     first = float(
-        subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", fresh], capture_output=True, text=True, check=True
+        ).stdout
     )
     print(f"  first fit in a fresh process (compile + 100 steps)  {first:8.2f} s")
     measured = {}

@@ -1,6 +1,7 @@
 """Slow, plain computations that the fast ones are measured against, and how to run those."""
 
 from functools import wraps
+from itertools import pairwise
 
 import jax
 import numpy as np
@@ -35,6 +36,12 @@ def _compiled(function, dtype, x64):
     return run
 
 
+nodes_in_double = double(
+    lambda rule, kernel, centre, seed: rule(kernel, centre, jax.random.key(seed))
+)
+"""Nodes and log-weights of a node rule."""
+
+
 def log_integral(exponent, low, high, peaks, length):
     """log ∫_low^high e^exponent, by adaptive quadrature on panels around each of the peaks.
 
@@ -47,7 +54,7 @@ def log_integral(exponent, low, high, peaks, length):
     top = max(exponent(edge) for edge in edges)
     total = sum(
         quad(lambda u: np.exp(exponent(u) - top), a, b, epsabs=1e-12 * length, epsrel=1e-9)[0]
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in pairwise(edges)
         if max(exponent(a), exponent((a + b) / 2), exponent(b)) > top - 100
     )
     return top + np.log(total)

@@ -22,10 +22,10 @@ def history(rows=80, features=3, seed=0):
 
 @dataclass
 class AffineNewsvendor:
-    """min over z = slope·x + offset of F, Gaussian kernels (p = 2), one feature, heteroscedastic demand.
+    """min F over z = slope·x + offset: p = 2, one feature, heteroscedastic demand.
 
-    F is evaluated by 80-point Gauss–Hermite quadrature in the context and in closed form in the outcome,
-    written here from the formula with scipy alone.
+    F is evaluated by 80-point Gauss–Hermite quadrature in the context and in closed form in the
+    outcome, written here from the formula with scipy alone.
     """
 
     penalty: float = 2.0

@@ -116,8 +116,8 @@ class TestInputs:
         decisions = policy.predict(X)
         assert decisions.shape == (80, 2)
         expected = sum(
-            h * np.maximum(decisions[:, j] - Y[:, j], 0) + b * np.maximum(Y[:, j] - decisions[:, j], 0)
-            for j, (h, b) in enumerate([(0.6, 1.0), (0.1, 0.3)])
+            h * np.maximum(z - y, 0) + b * np.maximum(y - z, 0)
+            for z, y, h, b in zip(decisions.T, Y.T, (0.6, 0.1), (1.0, 0.3), strict=True)
         )
         np.testing.assert_allclose(policy.losses(X, Y), expected)
         with pytest.raises(ValueError, match=r"Y has 1 column.*fitted with 2"):
@@ -153,7 +153,10 @@ class TestInputs:
             (lambda X, y: (np.where(X > 2, np.nan, X), y), "X contains NaN"),
             (lambda X, y: (np.where(X > 2, np.inf, X), y), "X contains inf"),
             (lambda X, y: (X, np.where(y > 6, np.nan, y)), "Y contains NaN"),
-            (lambda X, y: (X.astype(str).astype(object) + "x", y), "X must be numeric, but it holds text"),
+            (
+                lambda X, y: (X.astype(str).astype(object) + "x", y),
+                "X must be numeric, but it holds text",
+            ),
             (lambda X, y: (X[:0], y[:0]), "0 sample"),
             (lambda X, y: (X[:, :0], y), "0 feature"),
             (lambda X, y: (X[:1], y[:1]), "1 sample"),
@@ -188,8 +191,8 @@ class TestInputs:
 
     def test_outcome_outside_the_declared_support(self):
         X, y = history()
+        y[3] = -1.0
         with pytest.raises(ValueError, match=r"1 row\(s\) of Y lie outside.*row 3"):
-            y[3] = -1.0
             small(hr.Newsvendor(0.6, 1.0, outcome_support=(0, np.inf))).fit(X, y)
 
     @pytest.mark.parametrize(

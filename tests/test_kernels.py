@@ -22,7 +22,7 @@ from hedgerow.kernels import (
     Sobol,
     log_add,
 )
-from tests.oracles import central_difference, double, log_integral, single
+from tests.oracles import central_difference, double, log_integral, nodes_in_double, single
 
 KEY = jax.random.key(0)
 
@@ -190,13 +190,6 @@ def test_the_most_extreme_uniforms_give_finite_points(order, centre, ends):
 # --------------------------------------------------------------------------- node rules
 
 
-def nodes_of(rule, kernel, centre, key=KEY):
-    """Nodes and log-weights in float64."""
-    with jax.enable_x64(True):
-        nodes, log_weights = rule(jax.tree.map(jnp.asarray, kernel), jnp.asarray(centre), key)
-        return np.asarray(nodes), np.asarray(log_weights)
-
-
 FUNCTIONS = {
     "u": lambda u: u,
     "u squared": lambda u: u**2,
@@ -225,7 +218,7 @@ def test_monte_carlo_draws_follow_the_kernel(case):
 )
 @pytest.mark.parametrize("case", CASES)
 def test_random_rules_integrate_within_their_error(case, rule, errors):
-    nodes, log_weights = nodes_of(rule, case.kernel, case.centres)
+    nodes, log_weights = nodes_in_double(rule, case.kernel, case.centres, 0)
     for name, function in FUNCTIONS.items():
         values, exact = function(nodes[:, 0]), true_moment(case, function)
         error = errors * values.std() / np.sqrt(len(values))
@@ -236,7 +229,7 @@ def test_random_rules_integrate_within_their_error(case, rule, errors):
 def test_gauss_quadrature_is_exact(case, name):
     case = replace(case, scale=min(case.scale, 1.5))  # e^{u/2} must have a mean for p = 1
     case = replace(case, low=min(case.low, case.centre), high=max(case.high, case.centre))
-    nodes, log_weights = nodes_of(GaussQuadrature(32), case.kernel, case.centres)
+    nodes, log_weights = nodes_in_double(GaussQuadrature(32), case.kernel, case.centres, 0)
     assert np.all((nodes >= case.low) & (nodes <= case.high))
     value = np.exp(log_weights) @ FUNCTIONS[name](nodes[:, 0])
     assert value == pytest.approx(true_moment(case, FUNCTIONS[name]), abs=1e-7)
@@ -263,7 +256,7 @@ def test_coordinates_are_independent(rule, order, ends):
     low, high = (None if end is None else np.array(end) for end in ends)
     scale, centre, slope = np.array([0.5, 2.0]), np.array([0.2, -0.4]), np.array([0.8, -0.3])
     kernel = Kernel(order, np.float64(0.4), scale, low, high)
-    nodes, log_weights = nodes_of(rule, kernel, centre)
+    nodes, log_weights = nodes_in_double(rule, kernel, centre, 0)
     value = logsumexp(log_weights + nodes @ slope)
     exact = 0.0
     for j in range(2):
@@ -283,7 +276,7 @@ def test_coordinates_are_independent(rule, order, ends):
 )
 def test_log_weights_sum_to_one(rule, case):
     centre = np.array([[case.centre], [case.centre + 0.1]])
-    nodes, log_weights = nodes_of(rule, case.kernel, centre)
+    nodes, log_weights = nodes_in_double(rule, case.kernel, centre, 0)
     assert nodes.shape == (*log_weights.shape, 1)
     assert logsumexp(log_weights, axis=-1) == pytest.approx(np.zeros(2), abs=1e-12)
 
@@ -296,7 +289,7 @@ def test_reference_is_a_direct_sum(order, weights):
     rng = np.random.default_rng(0)
     points, centres, scale = rng.normal(size=(4, 2)), rng.normal(size=(3, 2)), np.array([0.5, 2.0])
     kernel, rule = Kernel(order, np.float64(0.7), scale), Reference(points, weights)
-    nodes, log_weights = nodes_of(rule, kernel, centres)
+    nodes, log_weights = nodes_in_double(rule, kernel, centres, 0)
     for k, centre in enumerate(centres):
         terms = [
             (1.0 if weights is None else weights[j])
@@ -329,7 +322,7 @@ def test_a_zero_scale_pins_its_coordinate(rule, order, ends):
     low, high = (None if end is None else np.array(end) for end in ends)
     kernel = Kernel(order, np.float64(0.4), np.array([1.5, 0.0]), low, high)
     centre = np.array([[0.4, 2.0], [0.1, 3.0]])
-    nodes, log_weights = nodes_of(rule, kernel, centre)
+    nodes, log_weights = nodes_in_double(rule, kernel, centre, 0)
     np.testing.assert_array_equal(nodes[..., 1], np.broadcast_to(centre[:, 1:], nodes.shape[:-1]))
     assert np.all(np.ptp(nodes[..., 0], axis=1) > 0)
     assert np.all(np.isfinite(log_weights))
@@ -349,8 +342,8 @@ def test_a_zero_scale_pins_its_coordinate(rule, order, ends):
 @pytest.mark.parametrize("rule", [MonteCarlo(16), Sobol(16)], ids=repr)
 def test_random_rules_repeat_with_the_key_and_vary_with_the_centre(rule):
     case, centre = Case(2), np.array([[0.0], [0.0]])
-    first, again = (nodes_of(rule, case.kernel, centre)[0] for _ in range(2))
-    other = nodes_of(rule, case.kernel, centre, jax.random.key(1))[0]
+    first, again = (nodes_in_double(rule, case.kernel, centre, 0)[0] for _ in range(2))
+    other = nodes_in_double(rule, case.kernel, centre, 1)[0]
     np.testing.assert_array_equal(first, again)
     assert not np.any(first == other)
     assert not np.any(first[0] == first[1])
@@ -358,8 +351,8 @@ def test_random_rules_repeat_with_the_key_and_vary_with_the_centre(rule):
 
 def test_an_anchored_rule_adds_the_centre_without_weight():
     case, centre = Case(2), np.array([[0.0], [2.0]])
-    nodes, log_weights = nodes_of(Anchored(MonteCarlo(7)), case.kernel, centre)
-    plain_nodes, plain_weights = nodes_of(MonteCarlo(7), case.kernel, centre)
+    nodes, log_weights = nodes_in_double(Anchored(MonteCarlo(7)), case.kernel, centre, 0)
+    plain_nodes, plain_weights = nodes_in_double(MonteCarlo(7), case.kernel, centre, 0)
     np.testing.assert_array_equal(nodes[:, :-1], plain_nodes)
     np.testing.assert_array_equal(nodes[:, -1], centre)
     np.testing.assert_array_equal(log_weights[:, :-1], plain_weights)
@@ -377,7 +370,7 @@ def test_a_rule_needs_at_least_one_node(rule):
 def test_too_large_a_product_rule_names_alternatives():
     kernel = Kernel(2, np.float64(0.4), np.ones(6))
     with pytest.raises(ValueError, match=r"1073741824 nodes; use Sobol or MonteCarlo"):
-        nodes_of(GaussQuadrature(32), kernel, np.zeros(6))
+        nodes_in_double(GaussQuadrature(32), kernel, np.zeros(6), 0)
 
 
 # --------------------------------------------------------------------------- closed forms

@@ -19,7 +19,7 @@ def entries(nominal, k):
 
 
 def as_table(nominal):
-    """{context: [(first outcome, conditional mass), …]} in the stored order, with context masses."""
+    """{context: (mass, [(first outcome, conditional mass), …])}, outcomes in the stored order."""
     table = {}
     for k, context in enumerate(nominal.contexts):
         rows, mass = entries(nominal, k)

@@ -32,7 +32,11 @@ def fitted(loss=LOSS, **settings):
         {"rule": hr.Affine(), "ambiguity": hr.KL(2.0)},
         {"rule": hr.Constant(), "ambiguity": hr.ERM()},
         {"rule": None, "nominal": hr.NeighbourNominal(3), "ambiguity": None},
-        {"loss": hr.Newsvendor(0.6, 1.0, decision_set=hr.Box(0, np.inf), outcome_support=(0, np.inf))},
+        {
+            "loss": hr.Newsvendor(
+                0.6, 1.0, decision_set=hr.Box(0, np.inf), outcome_support=(0, np.inf)
+            )
+        },
     ],
     ids=str,
 )
@@ -63,7 +67,7 @@ def test_custom_function_is_not_stored_and_said_so(tmp_path):
     policy.save(tmp_path / "p")
     again = hr.load(tmp_path / "p")
     np.testing.assert_array_equal(again.predict(X), policy.predict(X))
-    with pytest.raises(hr.PolicyFileError, match="not stored.*hedgerow.load"):
+    with pytest.raises(hr.PolicyFileError, match=r"not stored.*hedgerow\.load"):
         again.score(X, y)
     assert hr.load(tmp_path / "p", loss=loss).score(X, y) == policy.score(X, y)
 

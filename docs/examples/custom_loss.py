@@ -1,4 +1,4 @@
-"""A loss of one's own: capacity that is paid for in advance, with a steep price for shedding load."""
+"""A loss of one's own: capacity paid for in advance, with a steep price for shedding load."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +11,7 @@ load = 50 + 0.05 * (temperature[:, 0] - 18) ** 2 + rng.gamma(2.0, 2.0, 600)
 
 
 def cost(capacity, load):
-    """Reserve at 2 a unit; missing load costs 30 a unit, and the square of what is missing besides."""
+    """Reserve at 2 a unit; missing load costs 30 a unit, and its square besides."""
     missing = jnp.maximum(load[0] - capacity[0], 0.0)
     return 2.0 * capacity[0] + 30.0 * missing + missing**2
 

@@ -3,7 +3,7 @@
 import hedgerow as hr
 
 data = hr.datasets.load_restaurant("steak")
-train, test = slice(None, 573), slice(573, None)  # the last quarter of the days is kept for the test
+train, test = slice(None, 573), slice(573, None)  # the last quarter of the days is the test
 
 loss = hr.Newsvendor(holding=1.0, stockout=3.0, outcome_support=(0, float("inf")))
 policy = hr.RobustPolicy(

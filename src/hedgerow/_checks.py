@@ -178,6 +178,7 @@ def within_support(outcomes: np.ndarray, low: np.ndarray, high: np.ndarray) -> N
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
-    if not np.isfinite(value):
+    number = float(value)
+    if not np.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value!r}.")
-    return float(value)
+    return number

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-Report = Callable[[int, int, float], None]
+Report = Callable[[int, int, float], Any]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ for every context feasible by construction. Leaves are free parameters ("raw") s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -29,7 +29,10 @@ EDGE = 1e-3
 class DecisionSet(eqx.Module):
     """A convex set of decisions of a given dimension (abstract)."""
 
-    dimension: eqx.AbstractVar[int]
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        raise NotImplementedError
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Map free parameters onto the set."""
@@ -48,7 +51,7 @@ class DecisionSet(eqx.Module):
         """Which coordinates keep their meaning under a change of units."""
         return np.ones(self.dimension, dtype=bool)
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """Return the set of z / unit; ``unit`` is 1 where the set is not scalable."""
         raise NotImplementedError
 
@@ -56,10 +59,15 @@ class DecisionSet(eqx.Module):
 class Free(DecisionSet):
     """All of R^d."""
 
-    dimension: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)
 
     def __init__(self, dimension: int = 1) -> None:
-        self.dimension = _checks.count("dimension", dimension)
+        self.size = _checks.count("dimension", dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Identity."""
@@ -73,7 +81,7 @@ class Free(DecisionSet):
         """Whether every coordinate is finite."""
         return jnp.all(jnp.isfinite(jnp.asarray(point)), axis=-1)
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """All of R^d again."""
         return self
 
@@ -81,10 +89,15 @@ class Free(DecisionSet):
 class Nonnegative(DecisionSet):
     """The orthant z >= 0."""
 
-    dimension: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)
 
     def __init__(self, dimension: int = 1) -> None:
-        self.dimension = _checks.count("dimension", dimension)
+        self.size = _checks.count("dimension", dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """softplus(raw)."""
@@ -98,7 +111,7 @@ class Nonnegative(DecisionSet):
         """Whether every coordinate is at least -tolerance."""
         return jnp.all(jnp.asarray(point) >= -tolerance, axis=-1)
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """The orthant again."""
         return self
 
@@ -113,7 +126,7 @@ class Box(DecisionSet):
 
     def __init__(self, low: Any, high: Any) -> None:
         low_array, high_array = _checks.bounds("Box", np.atleast_1d(low), np.atleast_1d(high))
-        self.low, self.high = low_array, high_array
+        self.low, self.high = cast(Array, low_array), cast(Array, high_array)
         self.has_low = tuple(np.isfinite(low_array).tolist())
         self.has_high = tuple(np.isfinite(high_array).tolist())
 
@@ -146,7 +159,7 @@ class Box(DecisionSet):
         point = jnp.asarray(point)
         return jnp.all((point >= self.low - tolerance) & (point <= self.high + tolerance), axis=-1)
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """The box of z / unit."""
         return eqx.tree_at(
             lambda box: (box.low, box.high), self, (self.low / unit, self.high / unit)
@@ -163,10 +176,15 @@ class Box(DecisionSet):
 class Simplex(DecisionSet):
     """z >= 0 with coordinates that sum to 1 (portfolio weights, mixing proportions)."""
 
-    dimension: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)
 
     def __init__(self, dimension: int) -> None:
-        self.dimension = _checks.count("dimension", dimension, least=2)
+        self.size = _checks.count("dimension", dimension, least=2)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """softmax(raw)."""
@@ -187,13 +205,13 @@ class Simplex(DecisionSet):
         """Shares have no units."""
         return np.zeros(self.dimension, dtype=bool)
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """The simplex again."""
         return self
 
 
 class Product(DecisionSet):
-    """A Cartesian product: the first coordinates in the first set, the next in the second, …"""
+    """A Cartesian product: the first coordinates in the first set, the next in the second."""
 
     sets: tuple[DecisionSet, ...]
 
@@ -230,7 +248,7 @@ class Product(DecisionSet):
         """Concatenation of the parts' flags."""
         return np.concatenate([part.scalable for part in self.sets])
 
-    def in_units(self, unit: Float[Array, " d"]) -> DecisionSet:
+    def in_units(self, unit: Any) -> DecisionSet:
         """The product of the rescaled parts."""
         blocks = zip(self.sets, self._split(unit), strict=True)
         return Product(*(part.in_units(block) for part, block in blocks))

@@ -1,11 +1,13 @@
 """The value of a rule under its ambiguity model, evaluated with care after training.
 
-    F_λ(θ) = λε Σ_k m_k log E_ξ1 exp( Σ_i p̂_ki G_ki(f_θ(x̂_k + ξ1)) )      (paper: soft-causal-sdro-dual)
+    F_λ(θ) = λε Σ_k m_k log E_ξ1 exp( Σ_i p̂_ki G_ki(f_θ(x̂_k + ξ1)) )
 
-Nodes are randomly shifted scrambled Sobol points in float64, in independent replicates. Their pooled
-log-sum-exp is the value; the replicates' spread gives its standard error; and since the logarithm of
-an average of m nodes is low by about variance/(2m), the gap between pooled and single replicates
-measures the bias that pooling has left.
+(paper: soft-causal-sdro-dual).
+
+Nodes are randomly shifted scrambled Sobol points in float64, in independent replicates. Their
+pooled log-sum-exp is the value; the replicates' spread gives its standard error; and since the
+logarithm of an average of m nodes is low by about variance/(2m), the gap between pooled and single
+replicates measures the bias that pooling has left.
 """
 
 from __future__ import annotations
@@ -131,7 +133,7 @@ def _context_values(
     contexts: Int[Array, " c"],
     key: PRNGKeyArray,
 ) -> tuple[Float[Array, "r c"], Float[Array, " c"], Float[Array, " c"]]:
-    """Values of contexts by replicate, values pooled over replicates, and nominal losses; all ÷ T."""
+    """Values by replicate, values pooled over replicates, and nominal losses, per context."""
     batch = table.gather(contexts)
 
     def replicate(key: PRNGKeyArray) -> Array:

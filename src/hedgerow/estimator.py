@@ -1,4 +1,4 @@
-"""RobustPolicy: the scikit-learn façade. It checks, composes and reports; the mathematics is elsewhere.
+"""RobustPolicy: the scikit-learn façade. It checks, composes and reports; no mathematics here.
 
 history (X, Y) → nominal distribution → working units → compiled training → a rule to decide with
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -83,6 +83,9 @@ class RobustPolicy(BaseEstimator):
     >>> orders = policy.fit(data.data[:500], data.target[:500]).predict(data.data[500:])
     """
 
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         loss: Loss,
@@ -102,7 +105,7 @@ class RobustPolicy(BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the rule from contexts X (rows, features) and outcomes y (rows,) or (rows, outcomes)."""
+        """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
         loss, ambiguity, rule, nominal_kind, solver = self._components()
         X, y, weights = self._training_data(X, y, sample_weight)
         self._single_outcome = y.ndim == 1
@@ -157,8 +160,8 @@ class RobustPolicy(BaseEstimator):
         self.columns_: dict | None = None
         if training.status == "diverged":
             warnings.warn(
-                f"Training diverged after {len(training.history)} of {solver.steps} steps; the last "
-                "finite rule was kept. Lower the solver's learning_rate.",
+                f"Training diverged after {len(training.history)} of {solver.steps} steps; the "
+                "last finite rule was kept. Lower the solver's learning_rate.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -194,7 +197,7 @@ class RobustPolicy(BaseEstimator):
 
     @property
     def robust_value_(self) -> RobustValue:
-        """The policy's value under its ambiguity model on the training data; computed when first asked."""
+        """Value under the ambiguity model on the training data; computed when first asked."""
         check_is_fitted(self, "rule_")
         if self._robust_value is None:
             self._robust_value = evaluate(
@@ -255,9 +258,9 @@ class RobustPolicy(BaseEstimator):
 
     def _contexts(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_min_samples=2 if reset else 1
-        )
+        least = 2 if reset else 1
+        checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
+        return cast(np.ndarray, checked)
 
     def _warn_of_constant_features(self, units: Units) -> None:
         constant = np.flatnonzero(units.x_factor == 0)
@@ -293,9 +296,11 @@ def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy
         if loss is not None:
             parts["loss"] = loss
         policy = RobustPolicy(**parts)
-        units = {name[6:]: a for name, a in arrays.items() if name.startswith("units.")}
-        for name in ("loss_unit", "constant_loss"):
-            units[name] = float(units[name])
+        units: dict[str, Any] = {
+            name.removeprefix("units."): float(array) if array.ndim == 0 else array
+            for name, array in arrays.items()
+            if name.startswith("units.")
+        }
         policy.units_ = Units(**units)
         policy.n_features_in_ = int(about["features"])
         policy.n_outcomes_ = int(about["outcomes"])

@@ -91,17 +91,20 @@ class Kernel(eqx.Module):
     ) -> Float[Array, "*b d"]:
         """Log ∫_low^high exp(slope·(u − anchor)) dK(u) per coordinate, cut to the support.
 
-        ``anchor``, ``low`` and ``high`` are absolute positions; None is an infinite end. Evaluated so
-        that nothing overflows and no two large terms cancel, whatever the slope.
+        ``anchor``, ``low`` and ``high`` are absolute positions; None is an infinite end. Evaluated
+        so that nothing overflows and no two large terms cancel, whatever the slope.
         """
-        if self.order == 2 and self.low is None and (low is None) != (high is None):
-            if low is None:
+        if self.order == 2 and self.low is None:
+            if low is None and high is not None:
                 return _log_tilted_tail(slope, anchor - centre, high - centre, self.width)
-            return _log_tilted_tail(-slope, centre - anchor, centre - low, self.width)
+            if low is not None and high is None:
+                return _log_tilted_tail(-slope, centre - anchor, centre - low, self.width)
         floor, ceiling = self.bounds(centre)
         # where, not maximum: an end that meets the support's end must not get half its gradient
         low = floor if low is None else jnp.where(low - centre > floor, low - centre, floor)
-        high = ceiling if high is None else jnp.where(high - centre < ceiling, high - centre, ceiling)
+        high = (
+            ceiling if high is None else jnp.where(high - centre < ceiling, high - centre, ceiling)
+        )
         log_mass = self._log_tilted(slope, anchor - centre, low, high)
         return jnp.where(high > low, log_mass - self.log_mass(centre), NEVER)
 
@@ -200,7 +203,7 @@ class Sobol(Nodes):
 
 
 class GaussQuadrature(Nodes):
-    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (truncated).
+    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (cut).
 
     Meant for one to three coordinates. The Legendre rule is composite and covers the support out
     to 12 standard deviations (p = 2) or 40 widths (p = 1) from the centre, the centre being a
@@ -349,8 +352,8 @@ class Anchored(Nodes):
 def _log_tilted_tail(slope: Array, anchor: Array, end: Array, width: Array) -> Array:
     """Log ∫_−∞^end e^{slope(u − anchor)} φ_width(u) du = c + log Φ(p), the whole lower tail.
 
-    With p = end/width − slope·width and c = (slope·width)²/2 − slope·anchor; where p < 0 the exponents
-    are combined as in ``_log_tilted_gaussian``.
+    With p = end/width − slope·width and c = (slope·width)²/2 − slope·anchor; where p < 0 the
+    exponents are combined as in ``_log_tilted_gaussian``.
     """
     p = end / width - slope * width
     tail = slope * (end - anchor) - (end / width) ** 2 / 2 + _log_mills(jnp.minimum(p, 0.0))
@@ -364,9 +367,9 @@ def _log_tilted_gaussian(
 ) -> Array:
     """Log ∫_low^high e^{slope(u − anchor)} φ_width(u) du = c + log(Φ(p) − Φ(q)).
 
-    With p = high/width − slope·width, q = low/width − slope·width, c = (slope·width)²/2 − slope·anchor.
-    When both p and q have one sign, Φ decays like its density, and exponents are combined before
-    they are evaluated: c − p²/2 = slope·(high − anchor) − high²/(2 width²).
+    With p = high/width − slope·width, q = low/width − slope·width, c = (slope·width)²/2 −
+    slope·anchor. When both p and q have one sign, Φ decays like its density, and exponents are
+    combined before they are evaluated: c − p²/2 = slope·(high − anchor) − high²/(2 width²).
     """
     # mirror so that the interval's nearer end is its upper one: p + q <= 0
     mirrored = high / width + low / width - 2 * slope * width > 0
@@ -402,7 +405,7 @@ def _log_tilted_gaussian(
 
 
 def _log_mills(x: Array) -> Array:
-    """log Φ(x) + x²/2 for x <= 0: the slowly varying part of the lower tail."""
+    """Log Φ(x) + x²/2 for x <= 0: the slowly varying part of the lower tail."""
     far = -10.0 if x.dtype == jnp.float32 else -25.0
     near = jnp.maximum(x, far)
     inverse = 1 / jnp.minimum(x, far) ** 2
@@ -458,7 +461,7 @@ def _log_add_derivative(
 
 
 def _log_ramp(rate: Array, length: Array) -> Array:
-    """Log ∫_0^length e^{−rate·s} ds = log((1 − e^{−rate·length})/rate), rate >= 0, length maybe inf."""
+    """Log ∫_0^length e^{−rate·s} ds = log((1 − e^{−rate·length})/rate); length may be inf."""
     finite = jnp.isfinite(length)
     length = jnp.where(finite, length, 1.0)
     flat = finite & (rate * length < 1e-6)

@@ -153,7 +153,8 @@ def _drop_weightless(
 
 
 def _standardised(X: np.ndarray) -> np.ndarray:
-    """Features centred and in standard deviations; a constant one has only rounding for a deviation."""
+    """Features centred and in standard deviations, with constant ones left alone."""
+    # not by their deviation, which is rounding error and not 0 for a constant like 0.1
     constant = X.max(axis=0) == X.min(axis=0)
     return (X - X.mean(axis=0)) / np.where(constant, 1.0, X.std(axis=0))
 

@@ -1,8 +1,8 @@
-"""Policy files: one safetensors file with arrays and a JSON description. Nothing is ever unpickled.
+"""Policy files: one safetensors file with arrays and a JSON description; nothing is unpickled.
 
-The header's metadata has one key, ``hedgerow``, holding JSON: the format's version and a description
-built from plain values and named components. Reading revives only components of this package by name;
-a function (``CustomLoss``) or an optimiser is never stored, only noted.
+The header's metadata has one key, ``hedgerow``, holding JSON: the format's version and a
+description built from plain values and named components. Reading revives only components of this
+package by name; a function (``CustomLoss``) or an optimiser is never stored, only noted.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict]:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise PolicyFileError(
-            f"{path} is not a readable policy file (truncated, damaged or of another kind): {error}."
+            f"{path} is not a readable policy file (truncated, damaged or another kind): {error}."
         ) from None
     if KEY not in metadata:
         raise PolicyFileError(f"{path} is a safetensors file, but not one written by hedgerow.")
@@ -82,7 +82,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict]:
     if version > FORMAT:
         raise PolicyFileError(
             f"{path} has policy format {version}, but this hedgerow reads up to {FORMAT}; it was "
-            f"written by hedgerow {about.get('hedgerow', 'of a later version')}: upgrade to read it."
+            f"written by hedgerow {about.get('hedgerow', '(unknown)')}: upgrade to read it."
         )
     return arrays, about
 
@@ -133,6 +133,6 @@ def revive(description: Any) -> Any:
 def _known(name: str) -> type:
     if name not in _KNOWN:
         raise PolicyFileError(
-            f"The policy file names a component {name!r} that this version of hedgerow does not have."
+            f"The policy file names a component {name!r} that this hedgerow does not have."
         )
     return _KNOWN[name]

@@ -40,7 +40,8 @@ def test_every_solver_lowers_every_objective(solver, model):
 
 def test_second_fit_and_changed_numbers_do_not_recompile():
     X, y = history()
-    policy = hr.RobustPolicy(LOSS, hr.Sinkhorn(5.0, 0.1, **AUTO), SMALL, solver=QUICK, random_state=0)
+    model = hr.Sinkhorn(5.0, 0.1, **AUTO)
+    policy = hr.RobustPolicy(LOSS, model, SMALL, solver=QUICK, random_state=0)
     policy = clone(policy).fit(X, y)  # a clone, because set_params reaches into shared parts
     compiled = _stretch._cache_size()
     policy.fit(X + 1, y * 2)
@@ -60,9 +61,9 @@ def test_second_fit_and_changed_numbers_do_not_recompile():
 def test_reports_progress_in_the_loss_units():
     X, y = history()
     seen = []
-    policy = hr.RobustPolicy(
-        LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=250), random_state=0, verbose=lambda *a: seen.append(a)
-    ).fit(X, y)
+    solver = hr.NestedSGD(steps=250)
+    policy = hr.RobustPolicy(LOSS, hr.ERM(), SMALL, solver=solver, random_state=0)
+    policy.set_params(verbose=lambda *report: seen.append(report)).fit(X, y)
     assert [step for step, _, _ in seen] == [100, 200, 250]
     assert {total for _, total, _ in seen} == {250}
     assert seen[-1][2] == pytest.approx(policy.history_[200:].mean())
@@ -139,12 +140,11 @@ def test_large_contexts_are_sampled_without_bias():
     means = np.sum(np.asarray(batches.outcomes)[..., 0] * np.asarray(batches.outcome_mass), axis=-1)
     np.testing.assert_allclose(np.asarray(batches.outcome_mass).sum(axis=-1), 1, rtol=1e-5)
     for label in (0, 1):
-        rows = nominal.entry_outcome[nominal.start[label] : nominal.start[label] + nominal.count[label]]
+        first, many = nominal.start[label], nominal.count[label]
+        rows = nominal.entry_outcome[first : first + many]
         chosen = np.asarray(batches.context_slot) == label
         # 16 systematic draws in order of y, 2000 times: standard error about 1e-3
-        assert means[chosen].mean() == pytest.approx(
-            y[rows, 0].mean() / units.y_unit[0], abs=5e-3
-        )
+        assert means[chosen].mean() == pytest.approx(y[rows, 0].mean() / units.y_unit[0], abs=5e-3)
 
 
 @pytest.mark.parametrize(

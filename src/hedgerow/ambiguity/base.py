@@ -48,7 +48,7 @@ class Tilt(NamedTuple):
     slots: Int[Array, "b g"]
 
     def log_moments(self) -> Float[Array, "b g"]:
-        """log Σ_j exp(log_weights_j + e_j) of each group."""
+        """Log Σ_j exp(log_weights_j + e_j) of each group."""
         return jax.nn.logsumexp(self.log_weights + self.exponents, axis=-1)
 
 
@@ -171,7 +171,7 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """Fix the scales, and refuse an inadmissible penalty (paper: condit-1)."""
         x_scale = _resolved("x_scale", self.x_scale, units.x_spread)
         y_scale = _resolved("y_scale", self.y_scale, units.y_unit)
-        loss_scale = _resolved("loss_scale", self.loss_scale, np.float64(units.loss_unit))
+        loss_scale = _resolved("loss_scale", self.loss_scale, np.asarray(units.loss_unit))
         smallest = loss.smallest_penalty(self.order, y_scale, units.constant, nominal.outcomes)
         smallest = smallest / float(loss_scale)
         if np.isinf(smallest):
@@ -191,12 +191,15 @@ class TransportAmbiguity(PenalisedAmbiguity):
     def neighbourhood(self, units: Units, loss: Loss) -> Neighbourhood:
         """Kernels of both coordinates, cut to the loss's outcome support."""
         support = loss.support_for(len(units.y_unit))
-        low, high = (None, None) if support is None else (end / units.y_unit for end in support)
-        if low is not None and not np.any(np.isfinite(np.concatenate([low, high]))):
-            low = high = None
+        low = high = None
+        if support is not None and np.any(np.isfinite(support)):
+            low, high = (jnp.asarray(end / units.y_unit) for end in support)
+        epsilon = jnp.asarray(self.epsilon)
+        x_scale = jnp.asarray(self.x_scale * units.x_factor)
+        y_scale = jnp.asarray(self.y_scale / units.y_unit)
         return Neighbourhood(
-            context=Kernel(self.order, self.epsilon, self.x_scale * units.x_factor),
-            outcome=Kernel(self.order, self.epsilon, self.y_scale / units.y_unit, low, high),
+            context=Kernel(self.order, epsilon, x_scale),
+            outcome=Kernel(self.order, epsilon, y_scale, low, high),
         )
 
     def inner_log_moments(
@@ -231,7 +234,7 @@ def losses_at_contexts(rule: FittedRule, loss: Loss, batch: Batch) -> Float[Arra
 
 
 def warn_if_causality_is_vacuous(nominal: NominalDistribution) -> None:
-    """Say so when (nearly) every context has a single outcome, where causal and plain duals coincide."""
+    """Say so when contexts have a single outcome, where causal and plain duals coincide."""
     repeated = float(nominal.context_mass[nominal.count > 1].sum())
     if repeated < 0.01:
         often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"

@@ -1,6 +1,8 @@
 """Causal Sinkhorn DRO: move contexts without looking at outcomes, then outcomes.
 
-    F_λ(θ) = λε Σ_k m_k log E_ξ1 exp( Σ_i p̂_ki G_ki(f_θ(x̂_k + ξ1)) )   (paper: whole-theta-soft-causal-sdro)
+    F_λ(θ) = λε Σ_k m_k log E_ξ1 exp( Σ_i p̂_ki G_ki(f_θ(x̂_k + ξ1)) )
+
+(paper: whole-theta-soft-causal-sdro)
 
 The sum over a context's outcomes stands inside the exponent: the adversary chooses where to move
 x̂_k before it sees which ŷ_ki occurs.

@@ -1,4 +1,7 @@
-"""Empirical risk minimisation: no ambiguity.     E_P̂ Ψ(f(x̂), ŷ)."""
+"""Empirical risk minimisation: no ambiguity.
+
+E_P̂ Ψ(f(x̂), ŷ)
+"""
 
 from __future__ import annotations
 

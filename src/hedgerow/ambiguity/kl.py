@@ -1,4 +1,7 @@
-"""KL-DRO: reweight the nominal points.     λ · log E_P̂ exp(Ψ(f(x̂), ŷ)/λ)     (paper: lem-worst-kl)."""
+"""KL-DRO: reweight the nominal points (paper: lem-worst-kl).
+
+λ · log E_P̂ exp( Ψ(f(x̂), ŷ)/λ )
+"""
 
 from __future__ import annotations
 

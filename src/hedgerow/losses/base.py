@@ -80,7 +80,7 @@ class Loss(Component):
         return constant
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
-        """Return the natural unit of each decision: here its best constant value, or 1 if that is 0."""
+        """Return the unit of each decision: here its best constant value, or 1 if that is 0."""
         scalable = self.decisions_for(len(outcome_unit)).scalable
         size = np.abs(constant)
         return np.where(scalable & (size > 0), size, 1.0)
@@ -100,7 +100,7 @@ class Loss(Component):
         kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
-        """log E exp(Ψ(z, y + ξ)/temperature) in closed form, where ``has_log_moment``."""
+        """Log E exp(Ψ(z, y + ξ)/temperature) in closed form, where ``has_log_moment``."""
         raise NotImplementedError
 
     def smallest_penalty(
@@ -113,8 +113,8 @@ class Loss(Component):
         """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
 
         Here by probing: how fast Ψ grows per unit of transport cost along rays from the median
-        outcome in the directions the support leaves open, far beyond the outcomes seen. A ratio that
-        keeps rising means that no penalty suffices; one that dies away means that any does.
+        outcome in the directions the support leaves open, far beyond the outcomes seen. A ratio
+        that keeps rising means that no penalty suffices; one that dies away means that any does.
         """
         middle = np.median(outcomes, axis=0)
         directions = _open_directions(self.support_for(outcomes.shape[1]), outcomes.shape[1])

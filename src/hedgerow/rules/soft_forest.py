@@ -1,7 +1,7 @@
 """Soft regression forests: trees whose gates open by degrees (paper: SRF).
 
-A tree of depth D sends x left at gate i with probability s_i = S((w_i·x + b_i)/τ) and reaches leaf l
-with probability p_l(x), the product along its route. The forest's decision is
+A tree of depth D sends x left at gate i with probability s_i = S((w_i·x + b_i)/τ) and reaches leaf
+l with probability p_l(x), the product along its route. The forest's decision is
 
     f(x) = (1/T) Σ_t Σ_l p_{l,t}(x) · π_{l,t},        π = map(raw leaf) ∈ Z,
 

@@ -1,4 +1,6 @@
-"""The paper's two-layer network:  f_k(x) = (1/m) Σ_i a_ik · ReLU(w_ik·x + b_ik), then the map onto Z.
+"""The paper's two-layer network, then the map onto Z.
+
+    f_k(x) = (1/m) Σ_i a_ik · ReLU(w_ik·x + b_ik)
 
 Each decision has its own m hidden units (paper: 2NN). An offset c_k is added so that the network
 starts at the best constant decision; it costs one parameter per decision.

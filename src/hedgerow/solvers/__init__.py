@@ -21,5 +21,5 @@ __all__ = [
 
 
 def default_solver(ambiguity: Ambiguity) -> Solver:
-    """Return what ``solver=None`` stands for: tracked gradients, plain ones where nothing is nested."""
+    """Return what ``solver=None`` stands for: tracked gradients; plain ones for ERM."""
     return SCSC() if ambiguity.compositional else NestedSGD()

@@ -1,8 +1,9 @@
 """What every solver offers: how many of what per step, the step size, and an estimator.
 
-The gradient of T·log E exp(e) is T·E[exp(e − u)·∇e] with u = log E exp(e). Solvers differ in how they
-estimate u from a few nodes: ``estimate`` gets this step's log-average and what was remembered, all in
-the log domain, and returns the u to divide by, which is also what is remembered next.
+The gradient of T·log E exp(e) is T·E[exp(e − u)·∇e] with u = log E exp(e). Solvers differ in how
+they estimate u from a few nodes: ``estimate`` gets this step's log-average and what was
+remembered, all in the log domain, and returns the u to divide by, which is also what is remembered
+next.
 """
 
 from __future__ import annotations
@@ -48,13 +49,12 @@ class Solver(Component):
     tracking : float in (0, 1]
         β, the weight of this step's estimate in what is remembered.
     tolerance : float
-        Stop early once five stretches of steps in a row bring less than this relative improvement of
-        the objective; 0: never.
+        Stop early once five stretches of steps in a row bring less than this relative improvement
+        of the objective; 0: never.
     """
 
     traced = ("steps", "learning_rate", "tracking", "tolerance")
     remembers: ClassVar[bool] = True
-    shares_tracker: bool = False
 
     def __init__(
         self,
@@ -113,18 +113,23 @@ class Solver(Component):
             return jnp.asarray(self.learning_rate, jnp.float32)
         return self.learning_rate * 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
 
-    def correction(self, pooled: bool) -> str | None:
-        """How what is remembered is brought up to date before it is mixed with this step's estimate.
+    @property
+    def shares_tracker(self) -> bool:
+        """Whether a single tracker stands in for all."""
+        return False
 
-        None: not at all. "step": by how much this step's nodes moved since the last step. "visit": by
-        how much the value at the nominal point moved since this logarithm was last visited.
+    def correction(self, pooled: bool) -> str | None:
+        """How what is remembered is brought up to date before this step's estimate joins it.
+
+        None: not at all. "step": by how much this step's nodes moved since the last step. "visit":
+        by how much the value at the nominal point moved since this logarithm was last visited.
         """
         return None
 
     def estimate(
         self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
     ) -> Float[Array, "*g"]:
-        """Estimate u = log E exp(e) from this step's log-average and the remembered, corrected one."""
+        """Estimate u = log E exp(e) from this step's log-average and the remembered one."""
         raise NotImplementedError
 
     @classmethod

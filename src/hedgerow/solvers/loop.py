@@ -1,15 +1,15 @@
 """The one training loop: compiled, any ambiguity model, any rule, any solver.
 
-A step draws contexts and nodes, evaluates exponents e, lets the solver estimate u = log E exp(e), and
-follows the gradient of Σ weight·e with weight = T·mass·exp(log_weights + e − u) held fixed. Steps run in
-compiled stretches; between stretches the host reports progress, watches for trouble and can be
-interrupted without losing what was learned.
+A step draws contexts and nodes, evaluates exponents e, lets the solver estimate u = log E exp(e),
+and follows the gradient of Σ weight·e with weight = T·mass·exp(log_weights + e − u) held fixed.
+Steps run in compiled stretches; between stretches the host reports progress, watches for trouble
+and can be interrupted without losing what was learned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -36,9 +36,9 @@ Progress = Callable[[int, int, float], None]
 class Training(NamedTuple):
     """Outcome of a run.
 
-    ``status`` is "converged" (the objective moved by less than 0.1 % over the last fifth of the run),
-    "step limit", "stopped early" (no progress, or interrupted) or "diverged" (the last finite
-    parameters are kept).
+    ``status`` is "converged" (the objective moved by less than 0.1 % over the last fifth of the
+    run), "step limit", "stopped early" (no progress, or interrupted) or "diverged" (the last
+    finite parameters are kept).
     """
 
     rule: FittedRule
@@ -73,7 +73,7 @@ def train(
     state = State(
         parameters=parameters,
         previous=parameters,
-        optimizer=optimizer.init(parameters),  # pyright: ignore[reportArgumentType]
+        optimizer=optimizer.init(cast(optax.Params, parameters)),
         trackers=jnp.full(1 if pooled or not solver.remembers else slots, NEVER, jnp.float32),
         step=jnp.asarray(0, jnp.int32),
     )
@@ -158,7 +158,9 @@ def _stretch(
             return loss, (ambiguity.temperature * value, trackers)
 
         gradient, (objective, trackers) = jax.grad(surrogate, has_aux=True)(state.parameters)
-        updates, memory = optimizer.update(gradient, state.optimizer, state.parameters)
+        updates, memory = optimizer.update(
+            gradient, state.optimizer, cast(optax.Params, state.parameters)
+        )
         size = -solver.step_size(state.step)
         updates = jax.tree_util.tree_map(lambda update: size * update, updates)
         parameters = eqx.apply_updates(state.parameters, updates)
@@ -170,7 +172,7 @@ def _stretch(
 
 
 def _remember(solver: Solver, now: Array, kept: Array, drift: Array | float) -> Array:
-    """The solver's estimate from what was kept, moved by its drift; the first visit has only now."""
+    """The solver's estimate from now and what was kept, moved by its drift (if ever visited)."""
     level = jnp.where(kept > NEVER / 2, solver.estimate(now, kept + drift), now)
     return jax.lax.stop_gradient(level)
 

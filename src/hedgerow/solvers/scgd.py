@@ -6,7 +6,7 @@ u ← log( (1−β)·e^u + β·e^now ),     one u per logarithm of the problem.
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from hedgerow.solvers.base import Solver
 
@@ -21,7 +21,7 @@ class SCGD(Solver):
         return log_mix(now, remembered, self.tracking)
 
 
-def log_mix(now: Array, remembered: Array, share: Array) -> Array:
+def log_mix(now: Array, remembered: Array, share: ArrayLike) -> Array:
     """log( (1−share)·e^remembered + share·e^now )."""
     old = jnp.log1p(-jnp.minimum(share, 1 - 1e-6)) + remembered
     return jnp.logaddexp(old, jnp.log(share) + now)

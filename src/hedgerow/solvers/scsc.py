@@ -4,18 +4,18 @@ Before mixing, what is remembered is brought up to date by its drift since it wa
 
     u ← log( (1−β)·e^{u + drift} + β·e^now ).
 
-The published correction is (1−β)(y + t(θ_k) − t(θ_{k−1})) + β t(θ_k). Here it is taken in the log domain, a
-ratio instead of a difference, where it cannot make the tracked expectation negative.
+The published correction is (1−β)(y + t(θ_k) − t(θ_{k−1})) + β t(θ_k). Here it is taken in the log
+domain, a ratio instead of a difference, where it cannot make the tracked expectation negative.
 
-``trackers="per-context"`` keeps one u for each logarithm in F, which is what the gradient of F needs. A
-context is visited once in many steps, so its drift since the *last visit* counts; it is measured at the
-nominal point, whose value then and now is known exactly. Without it (``SCGD``) trackers go stale, and
-contexts that have improved since are held down by their own past.
+``trackers="per-context"`` keeps one u for each logarithm in F, which is what the gradient of F
+needs. A context is visited once in many steps, so its drift since the *last visit* counts; it is
+measured at the nominal point, whose value then and now is known exactly. Without it (``SCGD``)
+trackers go stale, and contexts that have improved since are held down by their own past.
 
-``trackers="shared"`` keeps a single u, as Algorithm 1 is printed: with one outcome per context its y₁ and y₂
-follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. Its drift is that of this
-step's nodes since the last step, as published. It is here so that the printed algorithm can be run and
-compared.
+``trackers="shared"`` keeps a single u, as Algorithm 1 is printed: with one outcome per context its
+y₁ and y₂ follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. Its drift
+is that of this step's nodes since the last step, as published. It is here so that the printed
+algorithm can be run and compared.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SCSC(Solver):
         return self.trackers == "shared"
 
     def correction(self, pooled: bool) -> str:
-        """A logarithm visited at every step is corrected since the last step, others since the last visit."""
+        """Since the last step if visited at every step, else since the last visit."""
         return "step" if pooled else "visit"
 
     def estimate(

@@ -1,9 +1,9 @@
 """The nominal distribution on the device, and how minibatches are drawn from it.
 
-Contexts are drawn with probability m_k, stratified: the unit interval is cut into as many pieces as
-the batch has places, and each place draws from its own piece. Cumulative masses are 32-bit integers,
-so that a million contexts keep their exact shares where float32 would blur them. A step costs
-O(batch · log contexts), whatever the number of rows.
+Contexts are drawn with probability m_k, stratified: the unit interval is cut into as many pieces
+as the batch has places, and each place draws from its own piece. Cumulative masses are 32-bit
+integers, so that a million contexts keep their exact shares where float32 would blur them. A step
+costs O(batch · log contexts), whatever the number of rows.
 
 A context with at most ``outcomes_per_context`` outcomes brings all of them. A larger one brings a
 systematic sample of that size, in the order of its outcomes, the same for all its nodes.
