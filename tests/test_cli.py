@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow import cli
 from hedgerow.cli import work
 from hedgerow.cli.commands import app
-from hedgerow.tables import read_table, write_table
+from hedgerow.table_files import read_table, write_table
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 COSTS = ["--holding", "1", "--stockout", "3"]

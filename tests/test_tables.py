@@ -8,7 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from hedgerow.tables import TableEncoder, numeric_column, read_table, write_table
+from hedgerow.table_files import read_table, write_table
+from hedgerow.tables import TableEncoder, numeric_column
 
 TABLE = pd.DataFrame(
     {

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.dual import RobustValue
     from hedgerow.estimator import RobustPolicy, load
-    from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
+    from hedgerow.kernels import Kernel
     from hedgerow.losses import CustomLoss, Newsvendor
+    from hedgerow.nodes import GaussQuadrature, MonteCarlo, Reference, Sobol
     from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
@@ -28,8 +29,9 @@ _HOMES = {
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
     "dual": ("RobustValue",),
     "estimator": ("RobustPolicy", "load"),
-    "kernels": ("GaussQuadrature", "Kernel", "MonteCarlo", "Reference", "Sobol"),
+    "kernels": ("Kernel",),
     "losses": ("CustomLoss", "Newsvendor"),
+    "nodes": ("GaussQuadrature", "MonteCarlo", "Reference", "Sobol"),
     "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
     "policy_file": ("PolicyFileError",),
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),

@@ -36,7 +36,7 @@ from hedgerow.losses import Newsvendor
 from hedgerow.nominal import NeighbourNominal
 from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
-from hedgerow.tables import write_table
+from hedgerow.table_files import write_table
 from hedgerow.units import Units
 
 if TYPE_CHECKING:

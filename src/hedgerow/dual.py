@@ -22,8 +22,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow.ambiguity import Ambiguity, Setting
 from hedgerow.ambiguity.base import losses_at_contexts
-from hedgerow.kernels import MonteCarlo, Sobol
 from hedgerow.losses import Loss
+from hedgerow.nodes import MonteCarlo, Sobol
 from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import TrainingTable

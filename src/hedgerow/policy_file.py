@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from hedgerow import ambiguity, decisions, kernels, losses, nominal, rules, solvers
+from hedgerow import ambiguity, decisions, losses, nodes, nominal, rules, solvers
 from hedgerow._components import Component
 from hedgerow._files import whole_file
 from hedgerow.decisions import DecisionSet
@@ -27,7 +27,7 @@ FORMAT = 1
 KEY = "hedgerow"
 _KNOWN: dict[str, type] = {
     kind.__name__: kind
-    for module in (ambiguity, decisions, kernels, losses, nominal, rules, solvers)
+    for module in (ambiguity, decisions, losses, nodes, nominal, rules, solvers)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Component | DecisionSet)
 }

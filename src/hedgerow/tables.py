@@ -1,4 +1,4 @@
-"""Tables in and out: a spreadsheet's columns become numbers, the same way every time.
+"""Tables: a spreadsheet's columns become numbers, the same way every time.
 
     number, true/false      as it is
     text, category          one 0/1 column per value, `<column>_<value>`; values fixed at fit
@@ -6,18 +6,14 @@
 
 What was done to each column is plain data (``TableEncoder.to_json``), so a policy file can hold it
 and new tables are treated alike. Nothing is guessed and nothing imputed: what does not fit is
-refused in one sentence that names the column. Only this file and the command need pandas.
+refused in one sentence that names the column.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,7 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
-from hedgerow._files import check_target, whole_file
+from hedgerow.table_files import require_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +113,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         features: dict[str, np.ndarray] = {}
         for column in self.columns_:
             features |= _encoded(table[column.name], column)
-        return _pandas().DataFrame(features, index=table.index)
+        return require_pandas().DataFrame(features, index=table.index)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features, in the order of ``transform``'s columns."""
@@ -165,46 +161,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 home[name] = column.name
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a CSV or Parquet file, by its suffix, or say in one sentence what is wrong with it.
-
-    Parameters
-    ----------
-    path : path
-        Ends in .csv (UTF-8, commas, names in the first line), .parquet or .pq.
-    """
-    path = Path(path)
-    reader = _by_suffix(path, _read_csv, _read_parquet)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a table.")
-    table = reader(path)
-    if len(table.columns) == 0:
-        raise ValueError(f"{path} is empty.")
-    names = [str(name) for name in table.columns]
-    repeated = [name for i, name in enumerate(names) if name in names[:i]]
-    if repeated:
-        raise ValueError(f"{path} has more than one column called {repeated[0]!r}; rename one.")
-    table.columns = names
-    if len(table) == 0:
-        raise ValueError(f"{path} has column names but no rows.")
-    return table
-
-
-def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table as CSV or Parquet, by its suffix, whole or not at all."""
-    path = Path(path)
-    write = _by_suffix(path, table.to_csv, table.to_parquet)
-    with whole_file(path) as temporary:
-        write(temporary, index=False)
-
-
-def check_table_target(path: str | os.PathLike[str]) -> None:
-    """Raise what ``write_table`` would raise for this path; worth asking before long work."""
-    _by_suffix(check_target(path), None, None)
-
-
 def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
     """Return one column as float64, or say that it is absent, incomplete or not numeric."""
     if name not in table.columns:
@@ -212,61 +168,8 @@ def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
     return _encoded(table[name], Column(name, NUMBER))[name]
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    pandas = _pandas()
-    settings: dict[str, Any] = {"encoding": "utf-8-sig", "skipinitialspace": True}
-    try:
-        # pandas renames repeated names as it reads, so the first line is read on its own too
-        names = pandas.read_csv(path, header=None, nrows=1, dtype=str, **settings)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)
-            table = pandas.read_csv(path, index_col=False, **settings)
-    except pandas.errors.EmptyDataError:
-        raise ValueError(f"{path} is empty.") from None
-    except pandas.errors.ParserWarning:
-        raise ValueError(
-            f"{path} has rows with more fields than its first line has names."
-        ) from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8 text; save it as CSV in UTF-8.") from None
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"{path} cannot be read as CSV: {reason}.") from None
-    names = names.iloc[0]
-    if len(names) == 1 and ";" in str(names.iloc[0]):
-        raise ValueError(f"{path} separates its columns by semicolons; save it with commas.")
-    if names.isna().any():
-        at = int(np.argmax(names.isna())) + 1
-        raise ValueError(f"{path} has no name for column {at} in its first line.")
-    if len(names) == len(table.columns):
-        table.columns = list(names)
-    return table
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    pandas = _pandas()
-    try:
-        return pandas.read_parquet(path)
-    except ImportError:
-        raise ImportError(
-            "Parquet files need pyarrow, which is not installed: pip install 'hedgerow[cli]'."
-        ) from None
-    except Exception as error:  # pyarrow has exception types of its own
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ValueError(f"{path} cannot be read as Parquet: {reason}.") from None
-
-
-def _by_suffix(path: Path, csv: Any, parquet: Any) -> Any:
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        return csv
-    if suffix in (".parquet", ".pq"):
-        return parquet
-    raise ValueError(f"{path} must end in .csv or .parquet, so that its format is known.")
-
-
 def _as_table(X: Any) -> pd.DataFrame:
-    pandas = _pandas()
+    pandas = require_pandas()
     if not isinstance(X, pandas.DataFrame):
         raise TypeError(f"TableEncoder needs a pandas DataFrame; got {type(X).__name__}.")
     repeated = X.columns[X.columns.duplicated()]
@@ -298,7 +201,7 @@ def _column(series: Any, most_categories: int) -> Column:
 
 
 def _kind(series: pd.Series) -> str:
-    types = _pandas().api.types
+    types = require_pandas().api.types
     if types.is_bool_dtype(series.dtype) or types.is_numeric_dtype(series.dtype):
         if types.is_complex_dtype(series.dtype):
             raise ValueError(f"Column {series.name!r} holds complex numbers; leave it out.")
@@ -306,7 +209,7 @@ def _kind(series: pd.Series) -> str:
     if types.is_datetime64_any_dtype(series.dtype):
         return DATE
     inferred = types.infer_dtype(series)
-    if isinstance(series.dtype, _pandas().CategoricalDtype):
+    if isinstance(series.dtype, require_pandas().CategoricalDtype):
         return CATEGORY
     if inferred in ("date", "datetime", "datetime64"):
         return DATE
@@ -332,9 +235,9 @@ def _encoded(series: Any, column: Column) -> dict[str, np.ndarray]:
 
 
 def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
-    if _pandas().api.types.is_datetime64_any_dtype(series.dtype):
+    if require_pandas().api.types.is_datetime64_any_dtype(series.dtype):
         raise ValueError(f"Column {column.name!r} must hold numbers, but it holds dates.")
-    numbers = _pandas().to_numeric(series.astype(object), errors="coerce")
+    numbers = require_pandas().to_numeric(series.astype(object), errors="coerce")
     numbers = np.asarray(numbers, dtype=np.float64)
     unreadable = np.isnan(numbers)
     if unreadable.any():
@@ -359,7 +262,7 @@ def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
 
 
 def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
-    pandas = _pandas()
+    pandas = require_pandas()
     if pandas.api.types.is_datetime64_any_dtype(series.dtype):
         dates = series
     elif pandas.api.types.infer_dtype(series) in ("date", "datetime", "datetime64"):
@@ -382,14 +285,14 @@ def _iso_dates(series: pd.Series) -> Any:
     texts = [str(value).strip() for value in series]
     if not all(_ISO_DATE.fullmatch(text) for text in texts):
         return None
-    pandas = _pandas()
+    pandas = require_pandas()
     dates = pandas.Series([text[:10] for text in texts])
     dates = pandas.to_datetime(dates, format="%Y-%m-%d", errors="coerce")
     return None if dates.isna().any() else dates
 
 
 def _is_iso_date(text: str) -> bool:
-    return _iso_dates(_pandas().Series([text])) is not None
+    return _iso_dates(require_pandas().Series([text])) is not None
 
 
 def _labels(series: pd.Series) -> list[str]:
@@ -403,7 +306,7 @@ def _labels(series: pd.Series) -> list[str]:
 def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
     """A few entries such as "?" or "12o" make a file's column of numbers text: say which."""
     unreadable = np.isnan(
-        np.asarray(_pandas().to_numeric(_pandas().Series(labels), errors="coerce"))
+        np.asarray(require_pandas().to_numeric(require_pandas().Series(labels), errors="coerce"))
     )
     if 0 < unreadable.mean() <= _SPOILT:
         value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
@@ -434,13 +337,3 @@ def _columns(names: list[str]) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _pandas() -> ModuleType:
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(
-            "Tables need pandas, which is not installed: pip install 'hedgerow[cli]'."
-        ) from None
-    return pandas

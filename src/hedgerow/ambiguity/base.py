@@ -22,8 +22,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.kernels import Kernel, Nodes
+from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
+from hedgerow.nodes import Nodes
 from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
 from hedgerow.units import Units

@@ -19,13 +19,8 @@ from hedgerow.losses import Newsvendor
 from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
-from hedgerow.tables import (
-    TableEncoder,
-    check_table_target,
-    numeric_column,
-    read_table,
-    write_table,
-)
+from hedgerow.table_files import check_table_target, read_table, write_table
+from hedgerow.tables import TableEncoder, numeric_column
 
 MOST_NEIGHBOUR_ROWS = 20_000
 """Beyond this many rows the search for neighbours takes longer than training; cells are used."""

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.losses import Loss
+from hedgerow.nodes import MonteCarlo, Nodes
 
 SAMPLED_OUTCOME_NODES = 16
 

@@ -19,7 +19,8 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow.ambiguity import Ambiguity, Setting, Tilt
-from hedgerow.kernels import NEVER, Anchored
+from hedgerow.kernels import NEVER
+from hedgerow.nodes import Anchored
 from hedgerow.rules import FittedRule
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.table import TrainingTable
