@@ -30,6 +30,19 @@ def nonnegative(name: str, value: Any) -> float:
     return number
 
 
+def penalty_or_radius(penalty: Any, radius: Any) -> None:
+    """Refuse both at once, neither, and (until hard radii are supported) a radius."""
+    if penalty is not None and radius is not None:
+        raise ValueError(
+            f"Give a penalty or a radius, not both (got penalty={penalty!r}, radius={radius!r})."
+        )
+    if radius is not None:
+        raise ValueError("Only a penalty can be given in this version; hard radii are to come.")
+    if penalty is None:
+        raise ValueError("Give a penalty (the price of moving the distribution, for example 10).")
+    positive("penalty", penalty)
+
+
 def fraction(name: str, value: Any) -> float:
     """Return ``value`` as a float if it lies in (0, 1]."""
     number = positive(name, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Self, cast
 
 import jax
@@ -23,6 +24,7 @@ from hedgerow._progress import reporter
 from hedgerow._version import __version__
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Setting
 from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
+from hedgerow.decisions import DecisionSet
 from hedgerow.dual import RobustValue, evaluate
 from hedgerow.losses import Loss
 from hedgerow.nominal import EmpiricalNominal, Nominal
@@ -126,12 +128,12 @@ class RobustPolicy(BaseEstimator):
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
-        start = jnp.asarray(units.constant / units.z_unit, jnp.float32)
-        single = jax.tree_util.tree_map(_single, decision_set.in_units(units.z_unit))
+        start = _single(units.constant / units.z_unit)
+        single = _all_single(decision_set.in_units(units.z_unit))
         working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
         with reporter(self.verbose, units.loss_unit) as progress:
             training = train(
-                rule.build(key_rule, X.shape[1], single, start),
+                _build(rule, key_rule, X.shape[1], single, start),
                 TrainingTable.build(nominal, units, solver.outcomes_per_context),
                 _all_single(
                     Setting(
@@ -308,11 +310,12 @@ def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy
         policy.n_decisions_ = decision_set.dimension
         if about["feature_names"] is not None:
             policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        skeleton = (policy.rule or SoftForest()).build(
-            jax.random.key(0),
+        skeleton = _build(
+            policy.rule or SoftForest(),
+            jax.random.key(0, impl="rbg"),
             policy.n_features_in_,
-            jax.tree_util.tree_map(_single, decision_set.in_units(policy.units_.z_unit)),
-            jnp.asarray(policy.units_.constant / policy.units_.z_unit, jnp.float32),
+            _all_single(decision_set.in_units(policy.units_.z_unit)),
+            _single(policy.units_.constant / policy.units_.z_unit),
         )
         leaves, structure = jax.tree_util.tree_flatten(skeleton)
         stored = [jnp.asarray(arrays[f"rule.{i}"]) for i in range(len(leaves))]
@@ -341,6 +344,14 @@ def _decide_piece(rule: FittedRule, standardised: np.ndarray) -> np.ndarray:
     return np.asarray(_decide(rule, padded))[:, :rows].T
 
 
+@partial(jax.jit, static_argnames="n_features")
+def _build(
+    rule: Rule, key: jax.Array, n_features: int, decision_set: DecisionSet, start: jax.Array
+) -> FittedRule:
+    """Initialise a rule in one program: many small ones would take seconds to compile."""
+    return rule.build(key, n_features, decision_set, start)
+
+
 @jax.jit
 def _decide(rule: FittedRule, x: jax.Array) -> jax.Array:
     return rule(x)
@@ -352,8 +363,9 @@ def _part(given: Any, default: Any, kind: type, name: str, example: str) -> Any:
 
 
 def _single(leaf: Any) -> jax.Array:
-    array = jnp.asarray(leaf)
-    return array.astype(jnp.float32) if jnp.issubdtype(array.dtype, jnp.floating) else array
+    """Return the leaf as float32 if it is a float; cast by numpy, which compiles nothing."""
+    array = np.asarray(leaf)
+    return jnp.asarray(array.astype(np.float32) if array.dtype.kind == "f" else array)
 
 
 def _all_single(tree: Any) -> Any:

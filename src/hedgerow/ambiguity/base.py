@@ -112,11 +112,12 @@ class PenalisedAmbiguity(Ambiguity):
     """Shared by models with a penalty λ, counted in units of ``loss_scale``."""
 
     penalty: Any
+    radius: Any
     loss_scale: Any
 
     def check(self) -> None:
-        """The penalty is positive."""
-        _checks.positive("penalty", self.penalty)
+        """There is a penalty, and it is positive."""
+        _checks.penalty_or_radius(self.penalty, self.radius)
         _checks.scale("loss_scale", self.loss_scale)
 
     def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
@@ -134,15 +135,16 @@ class PenalisedAmbiguity(Ambiguity):
 class TransportAmbiguity(PenalisedAmbiguity):
     """Shared by the Sinkhorn models: penalty, epsilon, order and the scales of the cost."""
 
-    traced = ("penalty", "epsilon", "x_scale", "y_scale", "loss_scale")
+    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
     order: int
 
     def __init__(
         self,
-        penalty: float,
+        penalty: float | None = None,
         epsilon: float = 0.1,
         order: int = 2,
         *,
+        radius: float | None = None,
         x_scale: Any = 1.0,
         y_scale: Any = 1.0,
         loss_scale: Any = 1.0,
@@ -150,6 +152,7 @@ class TransportAmbiguity(PenalisedAmbiguity):
         self.penalty = penalty
         self.epsilon = epsilon
         self.order = order
+        self.radius = radius
         self.x_scale = x_scale
         self.y_scale = y_scale
         self.loss_scale = loss_scale

@@ -32,11 +32,18 @@ class KL(PenalisedAmbiguity):
         constant decision.
     """
 
-    traced = ("penalty", "loss_scale")
+    traced = ("penalty", "radius", "loss_scale")
     pooled: ClassVar[bool] = True
 
-    def __init__(self, penalty: float, *, loss_scale: Any = 1.0) -> None:
+    def __init__(
+        self,
+        penalty: float | None = None,
+        *,
+        radius: float | None = None,
+        loss_scale: Any = 1.0,
+    ) -> None:
         self.penalty = penalty
+        self.radius = radius
         self.loss_scale = loss_scale
         self.check()
 

@@ -26,7 +26,7 @@ MOST_NEIGHBOUR_ROWS = 20_000
 """Beyond this many rows the search for neighbours takes longer than training; cells are used."""
 ENOUGH_TIES = 5
 """With this many rows per distinct context, history holds conditional distributions as it is."""
-AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
+AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ and can be interrupted without losing what was learned.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import equinox as eqx
@@ -70,14 +71,7 @@ def train(
     """Minimise the model's objective over the rule's parameters."""
     parameters, fixed = rule.split()
     pooled = ambiguity.pooled or solver.shares_tracker
-    optimizer = solver.optimizer or ADAM
-    state = State(
-        parameters=parameters,
-        previous=parameters,
-        optimizer=optimizer.init(cast(optax.Params, parameters)),
-        trackers=jnp.full(1 if pooled or not solver.remembers else slots, NEVER, jnp.float32),
-        step=jnp.asarray(0, jnp.int32),
-    )
+    state = _begin(parameters, solver, 1 if pooled or not solver.remembers else slots)
     steps = int(solver.steps)
     history = np.empty(0)
     status = None
@@ -103,6 +97,18 @@ def train(
     if status is None:
         status = "converged" if _settled(history) else "step limit"
     return Training(eqx.combine(state.parameters, fixed), history, status)
+
+
+@partial(jax.jit, static_argnames="trackers")
+def _begin(parameters: FittedRule, solver: Solver, trackers: int) -> State:
+    """Return the state before the first step."""
+    return State(
+        parameters=parameters,
+        previous=parameters,
+        optimizer=(solver.optimizer or ADAM).init(cast(optax.Params, parameters)),
+        trackers=jnp.full(trackers, NEVER, jnp.float32),
+        step=jnp.zeros((), jnp.int32),
+    )
 
 
 @jax.jit
@@ -188,8 +194,7 @@ def _moments(tilt: Tilt, pooled: bool) -> Array:
 
 
 def _finite(parameters: FittedRule) -> bool:
-    leaves = jax.tree_util.tree_leaves(parameters)
-    return all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in leaves)
+    return all(np.all(np.isfinite(leaf)) for leaf in jax.tree_util.tree_leaves(parameters))
 
 
 def _stalled(history: np.ndarray, tolerance: float) -> bool:

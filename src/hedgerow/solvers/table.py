@@ -47,10 +47,10 @@ class TrainingTable(eqx.Module):
         return cls(
             contexts=jnp.asarray(units.contexts(nominal.contexts)),
             outcomes=jnp.asarray(units.outcomes(nominal.outcomes)),
-            start=jnp.asarray(nominal.start, jnp.int32),
-            count=jnp.asarray(nominal.count, jnp.int32),
-            entry_outcome=jnp.asarray(nominal.entry_outcome, jnp.int32),
-            entry_mass=jnp.asarray(nominal.entry_mass, jnp.float32),
+            start=jnp.asarray(nominal.start.astype(np.int32)),
+            count=jnp.asarray(nominal.count.astype(np.int32)),
+            entry_outcome=jnp.asarray(nominal.entry_outcome.astype(np.int32)),
+            entry_mass=jnp.asarray(nominal.entry_mass.astype(np.float32)),
             ticks=None if equal else jnp.asarray(ticks.astype(np.uint32)),
             most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
         )
