@@ -153,10 +153,9 @@ def _drop_weightless(
 
 
 def _standardised(X: np.ndarray) -> np.ndarray:
-    """Features centred and in standard deviations, with constant ones left alone."""
-    # not by their deviation, which is rounding error and not 0 for a constant like 0.1
-    constant = X.max(axis=0) == X.min(axis=0)
-    return (X - X.mean(axis=0)) / np.where(constant, 1.0, X.std(axis=0))
+    """Features centred and in standard deviations: large common offsets would spoil distances."""
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
 
 
 def _tie_labels(X: np.ndarray) -> np.ndarray:

@@ -194,6 +194,8 @@ def test_closed_form_is_gauss_quadrature(order, support):
         # 1e-3: a kink between two nodes costs Gauss rules, which know nothing of it, about 1/n².
         closed = log_moment(loss, z[row], y[row], kernel, temperature)
         assert on_nodes == pytest.approx(closed, abs=1e-3)
+        exact = by_quadrature(loss.holding, loss.stockout, z[row], y[row], kernel, temperature)
+        assert closed == pytest.approx(exact, rel=1e-8, abs=1e-8)
 
 
 def test_log_moment_broadcasts_decisions_against_outcomes():
