@@ -36,10 +36,12 @@ def _compiled(function, dtype, x64):
     return run
 
 
-nodes_in_double = double(
-    lambda rule, kernel, centre, seed: rule(kernel, centre, jax.random.key(seed))
-)
-"""Nodes and log-weights of a node rule."""
+def nodes(rule, kernel, centre, seed):
+    """Nodes and log-weights of a node rule."""
+    return rule(kernel, centre, jax.random.key(seed))
+
+
+nodes_in_double, nodes_in_single = double(nodes), single(nodes)
 
 
 def log_integral(exponent, low, high, peaks, length):

@@ -109,11 +109,9 @@ gradients = single(jax.grad(lambda raw, decision_set: jnp.sum(decision_set.from_
 def test_gradients_are_difference_quotients(decision_set):
     raw, weights = np.random.default_rng(0).normal(size=(2, 4))
 
-    def total(raw, decision_set):
-        return weights @ decision_set.from_raw(raw)
-
-    numerical = gradient_by_differences(lambda r: double(total)(r, decision_set), raw)
-    exact = double(jax.grad(total))(raw, decision_set)
+    value = double(lambda raw, decision_set: weights @ decision_set.from_raw(raw))
+    numerical = gradient_by_differences(lambda r: value(r, decision_set), raw)
+    exact = double(jax.grad(lambda raw: weights @ decision_set.from_raw(raw)))(raw)
     np.testing.assert_allclose(exact, numerical, rtol=1e-6, atol=1e-6)
 
 

@@ -14,9 +14,14 @@ from scipy.stats import kstest, laplace, norm
 
 from hedgerow.kernels import NEVER, Kernel, log_add
 from hedgerow.nodes import Anchored, GaussQuadrature, MonteCarlo, Reference, Sobol
-from tests.oracles import central_difference, double, log_integral, nodes_in_double, single
-
-KEY = jax.random.key(0)
+from tests.oracles import (
+    central_difference,
+    double,
+    log_integral,
+    nodes_in_double,
+    nodes_in_single,
+    single,
+)
 
 
 @dataclass(frozen=True)
@@ -198,9 +203,8 @@ def true_moment(case, function):
 
 @pytest.mark.parametrize("case", CASES)
 def test_monte_carlo_draws_follow_the_kernel(case):
-    kernel = jax.tree.map(jnp.float32, case.kernel)
-    nodes, _ = MonteCarlo(4096)(kernel, jnp.float32(case.centres), KEY)
-    assert kstest(np.asarray(nodes[:, 0]), case.distribution_function).pvalue > 0.01
+    nodes, _ = nodes_in_single(MonteCarlo(4096), case.kernel, case.centres, 0)
+    assert kstest(nodes[:, 0], case.distribution_function).pvalue > 0.01
 
 
 # Errors allowed, in standard errors of a mean of as many independent draws (that is sampling error,
@@ -232,8 +236,7 @@ def test_gauss_quadrature_keeps_its_tails_in_single_precision(order):
     """Laguerre weights underflow float32, but not once they are logarithms."""
     case = Case(order, epsilon=0.1, scale=1.0, centre=0.0)
     slope = 0.9 / case.width
-    kernel = jax.tree.map(jnp.float32, case.kernel)
-    nodes, log_weights = GaussQuadrature(32)(kernel, jnp.zeros(1), KEY)
+    nodes, log_weights = nodes_in_single(GaussQuadrature(32), case.kernel, case.centres, 0)
     value = logsumexp(np.float64(log_weights) + slope * np.float64(nodes[:, 0]))
     exact = -np.log(1 - 0.9**2) if order == 1 else 0.9**2 / 2
     # 5e-5: a tilt of nine tenths of the largest one is hard for 32 Laguerre nodes.
@@ -298,9 +301,9 @@ def test_reference_is_a_direct_sum(order, weights):
 def test_reference_survives_far_centres():
     """Every weight underflows 10⁴ away; their logarithms still tell the nearest point."""
     rule = Reference(np.array([[0.0], [1.0]]))
-    kernel = jax.tree.map(jnp.float32, Case(2, epsilon=0.1, scale=1.0).kernel)
-    _, log_weights = rule(kernel, jnp.array([1e4]), KEY)
-    assert np.exp(np.asarray(log_weights)) == pytest.approx([0.0, 1.0])
+    kernel = Case(2, epsilon=0.1, scale=1.0).kernel
+    _, log_weights = nodes_in_single(rule, kernel, np.array([1e4]), 0)
+    assert np.exp(log_weights) == pytest.approx([0.0, 1.0])
 
 
 @pytest.mark.parametrize("order", [1, 2])

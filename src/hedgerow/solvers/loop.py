@@ -143,18 +143,13 @@ def _stretch(
             now = _moments(tilt, pooled)
             if tracked:
                 slots = jnp.zeros((), jnp.int32) if pooled else tilt.slots
-                kept = state.trackers[slots]
+                drift = origin = 0.0
                 if correction == "step":
                     drift = now - _moments(tilt_at(state.previous), pooled)
-                    level = _remember(solver, now, kept, drift)
-                    trackers = state.trackers.at[slots].set(level)
-                elif correction == "visit":
-                    anchor = jax.lax.stop_gradient(tilt.exponents[:, :, -1])
-                    level = _remember(solver, now, kept, anchor)
-                    trackers = state.trackers.at[slots].set(level - anchor)
-                else:
-                    level = _remember(solver, now, kept, 0.0)
-                    trackers = state.trackers.at[slots].set(level)
+                elif correction == "visit":  # remembered relative to the value at the centre
+                    drift = origin = tilt.exponents[:, :, -1]
+                level = _remember(solver, now, state.trackers[slots], drift)
+                trackers = state.trackers.at[slots].set(level - origin)
             else:
                 level, trackers = jax.lax.stop_gradient(now), state.trackers
             mass = tilt.group_mass / len(tilt.group_mass)
