@@ -229,3 +229,9 @@ def test_a_product_of_nothing_or_of_numbers_is_refused():
         Product()
     with pytest.raises(TypeError, match="Product's parts must be decision sets"):
         Product(Free(1), 2)
+
+
+def test_a_set_prints_as_it_is_written():
+    written = "Product(Free(2), Nonnegative(1), Box([0.0, -inf], [1.0, 2.0]), Simplex(3))"
+    made = Product(Free(2), Nonnegative(1), Box([0, -np.inf], [1, 2]), Simplex(3))
+    assert repr(made) == written

@@ -34,6 +34,16 @@ class DecisionSet(eqx.Module):
         """Number of coordinates."""
         raise NotImplementedError
 
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the constructor was given: enough to print, store and rebuild the set."""
+        return (self.dimension,)
+
+    def __repr__(self) -> str:
+        """Print as one would write it."""
+        shown = (a.tolist() if isinstance(a, np.ndarray) else a for a in self.arguments)
+        return f"{type(self).__name__}({', '.join(map(str, shown))})"
+
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Map free parameters onto the set."""
         raise NotImplementedError
@@ -135,6 +145,11 @@ class Box(DecisionSet):
         """Number of coordinates."""
         return len(self.has_low)
 
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """Both ends."""
+        return self.low, self.high
+
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Scaled sigmoid, softplus from a single end, or identity, per coordinate."""
         low, high, below, above = self._parts(raw.dtype)
@@ -226,6 +241,11 @@ class Product(DecisionSet):
     def dimension(self) -> int:
         """Sum of the parts' dimensions."""
         return sum(part.dimension for part in self.sets)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The parts."""
+        return self.sets
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Each block through its own map."""

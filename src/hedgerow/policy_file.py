@@ -94,12 +94,8 @@ def describe(value: Any) -> Any:
     if isinstance(value, Component):
         parameters = {name: describe(v) for name, v in value.get_params(deep=False).items()}
         return {"component": type(value).__name__, "parameters": parameters}
-    if isinstance(value, decisions.Product):
-        return {"set": "Product", "arguments": [describe(part) for part in value.sets]}
-    if isinstance(value, decisions.Box):
-        return {"set": "Box", "arguments": [describe(value.low), describe(value.high)]}
     if isinstance(value, DecisionSet):
-        return {"set": type(value).__name__, "arguments": [value.dimension]}
+        return {"set": type(value).__name__, "arguments": [describe(a) for a in value.arguments]}
     if isinstance(value, tuple | list):
         return {"tuple": [describe(item) for item in value]}
     if isinstance(value, int | np.integer):
