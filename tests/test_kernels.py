@@ -196,7 +196,7 @@ FUNCTIONS = {
 
 def true_moment(case, function):
     """E of a positive or signed function by quadrature: shift it to be positive, then unshift."""
-    shift = 50.0
+    shift = 200.0
     log_moment = case.log_integral(lambda u: np.log(function(u) + shift), -np.inf, np.inf)
     return np.exp(log_moment - case.log_normaliser()) - shift
 
@@ -215,6 +215,8 @@ def test_monte_carlo_draws_follow_the_kernel(case):
 @pytest.mark.parametrize("case", CASES)
 def test_random_rules_integrate_within_their_error(case, rule, errors):
     nodes, log_weights = nodes_in_double(rule, case.kernel, case.centres, 0)
+    assert nodes.shape == (4096, 1)
+    assert logsumexp(log_weights) == pytest.approx(0, abs=1e-12)
     for name, function in FUNCTIONS.items():
         values, exact = function(nodes[:, 0]), true_moment(case, function)
         error = errors * values.std() / np.sqrt(len(values))
@@ -227,6 +229,7 @@ def test_gauss_quadrature_is_exact(case, name):
     case = replace(case, low=min(case.low, case.centre), high=max(case.high, case.centre))
     nodes, log_weights = nodes_in_double(GaussQuadrature(32), case.kernel, case.centres, 0)
     assert np.all((nodes >= case.low) & (nodes <= case.high))
+    assert logsumexp(log_weights) == pytest.approx(0, abs=1e-12)
     value = np.exp(log_weights) @ FUNCTIONS[name](nodes[:, 0])
     assert value == pytest.approx(true_moment(case, FUNCTIONS[name]), abs=1e-7)
 
@@ -244,14 +247,14 @@ def test_gauss_quadrature_keeps_its_tails_in_single_precision(order):
 
 
 @pytest.mark.parametrize("rule", [MonteCarlo(4096), Sobol(4096), GaussQuadrature(12)], ids=repr)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("ends", [(None, None), ([-0.5, -np.inf], [0.7, 2.0])])
+@pytest.mark.parametrize(("order", "ends"), [(1, ([-0.5, -np.inf], [0.7, 2.0])), (2, (None, None))])
 def test_coordinates_are_independent(rule, order, ends):
     """E exp(a·u) of a two-dimensional kernel is the product of its coordinates' own."""
     low, high = (None if end is None else np.array(end) for end in ends)
     scale, centre, slope = np.array([0.5, 2.0]), np.array([0.2, -0.4]), np.array([0.8, -0.3])
     kernel = Kernel(order, np.float64(0.4), scale, low, high)
     nodes, log_weights = nodes_in_double(rule, kernel, centre, 0)
+    assert logsumexp(log_weights) == pytest.approx(0, abs=1e-12)
     value = logsumexp(log_weights + nodes @ slope)
     exact = 0.0
     for j in range(2):
@@ -261,19 +264,6 @@ def test_coordinates_are_independent(rule, order, ends):
     # Sampling errors of the two random rules: 0.6/√4096 and about 1/4096, four times each.
     tolerance = {MonteCarlo: 0.04, Sobol: 1e-3, GaussQuadrature: 1e-8}[type(rule)]
     assert value == pytest.approx(exact, abs=tolerance)
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(
-    "rule",
-    [MonteCarlo(7), Sobol(7), GaussQuadrature(7), Reference(np.linspace(-1, 1, 7)[:, None])],
-    ids=["MonteCarlo", "Sobol", "GaussQuadrature", "Reference"],
-)
-def test_log_weights_sum_to_one(rule, case):
-    centre = np.array([[case.centre], [case.centre + 0.1]])
-    nodes, log_weights = nodes_in_double(rule, case.kernel, centre, 0)
-    assert nodes.shape == (*log_weights.shape, 1)
-    assert logsumexp(log_weights, axis=-1) == pytest.approx(np.zeros(2), abs=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -306,8 +296,7 @@ def test_reference_survives_far_centres():
     assert np.exp(log_weights) == pytest.approx([0.0, 1.0])
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("ends", [(None, None), ([0.0, 2.0], [1.0, 5.0])])
+@pytest.mark.parametrize(("order", "ends"), [(1, (None, None)), (2, ([0.0, 2.0], [1.0, 5.0]))])
 @pytest.mark.parametrize(
     "rule",
     [MonteCarlo(7), Sobol(7), GaussQuadrature(4), Reference(np.array([[0.3, 2.0], [0.6, -9.0]]))],
