@@ -235,3 +235,8 @@ def test_a_set_prints_as_it_is_written():
     written = "Product(Free(2), Nonnegative(1), Box([0.0, -inf], [1.0, 2.0]), Simplex(3))"
     made = Product(Free(2), Nonnegative(1), Box([0, -np.inf], [1, 2]), Simplex(3))
     assert repr(made) == written
+
+
+def test_a_box_with_ends_of_different_lengths_is_refused():
+    with pytest.raises(ValueError, match="as many low ends as high ends, got 2 and 3"):
+        Box([0, 0], [1, 1, 1])

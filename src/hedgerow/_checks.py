@@ -109,9 +109,14 @@ def scale(name: str, value: Any) -> Any:
 
 def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return two float64 arrays of one shape with low < high everywhere (infinities allowed)."""
-    low_array, high_array = np.broadcast_arrays(
-        np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    )
+    low_array, high_array = np.asarray(low, np.float64), np.asarray(high, np.float64)
+    try:
+        low_array, high_array = np.broadcast_arrays(low_array, high_array)
+    except ValueError:
+        raise ValueError(
+            f"{name} needs as many low ends as high ends, got {low_array.size} and "
+            f"{high_array.size}."
+        ) from None
     if np.any(np.isnan(low_array)) or np.any(np.isnan(high_array)):
         raise ValueError(f"{name} must not contain NaN.")
     if not np.all(low_array < high_array):

@@ -75,7 +75,7 @@ class EmpiricalNominal(Nominal):
 
 
 class AdaptedNominal(Nominal):
-    """The adapted empirical distribution: contexts quantised to cells of about equal mass.
+    """The adapted empirical distribution: contexts quantised to cells of about equally many rows.
 
     Parameters
     ----------
