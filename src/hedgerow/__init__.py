@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hedgerow import datasets, plots
     from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, Sinkhorn
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
-    from hedgerow.dual import RobustValue
+    from hedgerow.dual import RobustValue, robust_value
     from hedgerow.estimator import RobustPolicy, load
     from hedgerow.kernels import Kernel
     from hedgerow.losses import CustomLoss, Newsvendor
@@ -27,7 +27,7 @@ _MODULES = ("datasets", "plots")
 _HOMES = {
     "ambiguity": ("ERM", "KL", "CausalSinkhorn", "Sinkhorn"),
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
-    "dual": ("RobustValue",),
+    "dual": ("RobustValue", "robust_value"),
     "estimator": ("RobustPolicy", "load"),
     "kernels": ("Kernel",),
     "losses": ("CustomLoss", "Newsvendor"),
@@ -75,6 +75,7 @@ __all__ = [
     "datasets",
     "load",
     "plots",
+    "robust_value",
 ]
 
 

@@ -31,16 +31,20 @@ def nonnegative(name: str, value: Any) -> float:
 
 
 def penalty_or_radius(penalty: Any, radius: Any) -> None:
-    """Refuse both at once, neither, and (until hard radii are supported) a radius."""
+    """Exactly one of the two, and greater than 0."""
     if penalty is not None and radius is not None:
         raise ValueError(
             f"Give a penalty or a radius, not both (got penalty={penalty!r}, radius={radius!r})."
         )
-    if radius is not None:
-        raise ValueError("Only a penalty can be given in this version; hard radii are to come.")
-    if penalty is None:
-        raise ValueError("Give a penalty (the price of moving the distribution, for example 10).")
-    positive("penalty", penalty)
+    if penalty is None and radius is None:
+        raise ValueError(
+            "Give a penalty (the price of moving the distribution, for example 10) or a radius "
+            "(how far it may move)."
+        )
+    if penalty is not None:
+        positive("penalty", penalty)
+    else:
+        positive("radius", radius)
 
 
 def fraction(name: str, value: Any) -> float:

@@ -28,11 +28,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hedgerow import dual, plots
+from hedgerow import plots
 from hedgerow.ambiguity import ERM
 from hedgerow.datasets import load_restaurant
+from hedgerow.dual import certify
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Newsvendor
+from hedgerow.moments import Problem
 from hedgerow.nominal import NeighbourNominal
 from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
@@ -168,9 +170,8 @@ def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any
 
 
 def _value_under(robust: RobustPolicy, rule: FittedRule, units: Units) -> float:
-    return dual.evaluate(
-        rule, robust.nominal_, units, robust.loss, robust.ambiguity_, robust._key
-    ).value
+    problem = Problem(rule, robust.nominal_, units, robust.loss, robust.ambiguity_)
+    return certify(problem, robust._key).robust.value
 
 
 def _save(

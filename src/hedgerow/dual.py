@@ -1,38 +1,52 @@
-"""The value of a rule under its ambiguity model, evaluated with care after training.
+"""How bad it can get: the certified value of a fixed rule under its ambiguity model.
 
-    F_λ(θ) = λε Σ_k m_k log E_ξ1 exp( Σ_i p̂_ki G_ki(f_θ(x̂_k + ξ1)) )
+    penalty:  F_λ = max_P { E_P Ψ − λ·(R_p^p(P̂, P) − least R_p^p) }
+    radius:   v = max_P { E_P Ψ : R_p(P̂, P) ≤ ρ } = inf_λ { λ·ρ̄ + F_λ }
 
-(paper: soft-causal-sdro-dual).
+(paper: soft-causal-sdro-dual and Eq:MCO:whole)
 
-Nodes are randomly shifted scrambled Sobol points in float64, in independent replicates. Their
-pooled log-sum-exp is the value; the replicates' spread gives its standard error; and since the
-logarithm of an average of m nodes is low by about variance/(2m), the gap between pooled and single
-replicates measures the bias that pooling has left.
+F is an average of logarithms of averages over nodes. With one or two features the nodes are Gauss
+quadrature, doubled until the value stands still; with more they are randomly shifted Sobol points
+in independent replicates, doubled until standard error and bias together are within the tolerance.
+The replicates' spread gives the standard error; since the logarithm of an average of m nodes is low
+by about variance/(2m), the gap between pooled and single replicates measures the bias that pooling
+has left. Everything is computed in float64. Over a discrete reference measure sums are exact.
+
+Under a radius the objective is convex in λ, with derivative ρ̄ − (discrepancy of the worst case at
+λ beyond the least one), and λ is the root of that.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
+from scipy.optimize import brentq
+from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow.ambiguity import Ambiguity, Setting
-from hedgerow.ambiguity.base import losses_at_contexts
-from hedgerow.losses import Loss
-from hedgerow.nodes import MonteCarlo, Sobol
-from hedgerow.nominal import NominalDistribution
-from hedgerow.rules import FittedRule
-from hedgerow.solvers import TrainingTable
-from hedgerow.units import Units
+from hedgerow import _checks
+from hedgerow.ambiguity import ERM, Allowance, Ambiguity, PenalisedAmbiguity, Setting
+from hedgerow.growth import smallest_penalty_for
+from hedgerow.moments import Levels, Moments, Problem, double
+from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Sobol
+
+if TYPE_CHECKING:
+    from hedgerow.estimator import RobustPolicy
 
 REPLICATES = 8
-NODES = 64
+SOBOL_NODES = 64
 MOST_CONTEXTS = 4096
-CONTEXTS_AT_ONCE = 256
+MOST_EXPONENTS = 2**25
+GAUSS_NODES = {1: (16, 32, 64, 128, 256), 2: (12, 24, 48, 96)}
+MOST_LAGUERRE = 128
+SEARCH = 25.0
+"""The penalty is sought between e^−25 and e^25 working units above its floor."""
 
 
 @dataclass(frozen=True)
@@ -42,131 +56,277 @@ class RobustValue:
     Attributes
     ----------
     value : float
-        The worst expected loss less the price of reaching it, at the model's penalty.
+        With a penalty: the worst expected loss less the price of reaching it. With a radius: the
+        worst expected loss within it.
     stderr : float
         Standard error from nodes and, where contexts were sampled, from contexts.
     bias : float
-        Estimate of how much the finite number of nodes still understates the value.
+        Estimate of the error that the finite number of nodes still leaves.
     nominal : float
         Expected loss under the nominal distribution itself.
+    expected_loss : float
+        Expected loss under the worst case: the value, plus what the adversary paid.
+    discrepancy : float or None
+        R_p^p between nominal and worst case (for KL the divergence); None without ambiguity. May be
+        negative: with continuous reference measures it is a difference of entropies.
     penalty : float or None
-        λ in the loss's units; None without ambiguity.
+        λ in the loss's units, given or found; None without ambiguity.
+    radius : float or None
+        ρ, if the model has one.
     nodes, contexts : int
         Effort spent: nodes per context, and contexts.
+    status : str
+        "converged", or "node limit" if the tolerance was not reached.
     """
 
     value: float
     stderr: float
     bias: float
     nominal: float
+    expected_loss: float
+    discrepancy: float | None
     penalty: float | None
+    radius: float | None
     nodes: int
     contexts: int
+    status: str
 
     def __float__(self) -> float:
         """Return the value."""
         return self.value
 
 
-def evaluate(
-    rule: FittedRule,
-    nominal: NominalDistribution,
-    units: Units,
-    loss: Loss,
-    ambiguity: Ambiguity,
-    key: PRNGKeyArray,
+class Certificate(NamedTuple):
+    """A robust value and what it was computed from, in working units."""
+
+    robust: RobustValue
+    moments: Moments
+    levels: Levels
+    penalty: float | None
+    allowance: Allowance | None
+
+
+def robust_value(
+    policy: RobustPolicy,
+    X: Any,
+    Y: Any,
+    *,
+    ambiguity: Ambiguity | None = None,
+    reference: tuple[Reference, Reference] | None = None,
+    tolerance: float = 1e-3,
+    sample_weight: Any = None,
+    random_state: int = 0,
 ) -> RobustValue:
-    """Evaluate a rule in working units under a resolved ambiguity model (user's units)."""
-    chosen, share = _choose_contexts(nominal.context_mass)
-    working = ambiguity.in_units(units)
-    working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
-    with jax.enable_x64(True):
-        setting = Setting(
-            loss=working_loss,
-            neighbourhood=ambiguity.neighbourhood(units, loss),
-            context_nodes=Sobol(NODES),
-            outcome_nodes=None if working_loss.has_log_moment else MonteCarlo(NODES),
+    """Worst expected loss of a fitted policy on data that need not be its training data.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X, Y : array-like
+        Contexts and outcomes that make up the nominal distribution, by the policy's own nominal.
+    ambiguity : Ambiguity or None
+        What to guard against; None: what the policy was trained against.
+    reference : (Reference, Reference) or None
+        Discrete reference measures on contexts and outcomes, in the data's units; sums over them
+        are exact. None: Lebesgue measure.
+    tolerance : float
+        Nodes are added until standard error and bias are within this share of the value, or until
+        a limit is reached, which is said in ``status`` and a warning.
+    sample_weight : array-like or None
+        Weights of the rows.
+    random_state : int
+        Seed of the nodes' random shifts.
+    """
+    _checks.positive("tolerance", tolerance)
+    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
+    key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
+    found = certify(problem, key, tolerance, reference).robust
+    if found.status != "converged":
+        warnings.warn(
+            f"The robust value is known to {found.stderr + found.bias:.2g} only, not to the "
+            f"requested {tolerance:g} of it: the limit of nodes was reached.",
+            ConvergenceWarning,
+            stacklevel=2,
         )
-        table = TrainingTable.build(nominal, units, nominal.most_outcomes)
-        rule, table, setting, working = jax.tree_util.tree_map(
-            _double, (rule, table, setting, working)
-        )
-        pieces = [
-            _context_values(rule, table, setting, working, piece, jax.random.fold_in(key, i))
-            for i, piece in enumerate(_pieces(chosen))
-        ]
-        replicates, pooled, losses = (
-            np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-1)[..., : len(chosen)]
-            for i in range(3)
-        )
-        temperature = float(working.temperature) * units.loss_unit
-
-    def total(values: np.ndarray) -> np.ndarray:
-        if ambiguity.pooled:
-            peak = values.max(axis=-1)
-            return temperature * (peak + np.log(np.exp(values - peak[..., None]) @ share))
-        return temperature * (values @ share)
-
-    value = float(total(pooled))
-    by_replicate = total(replicates)
-    variance = by_replicate.var(ddof=1) / REPLICATES
-    if len(chosen) < len(nominal.contexts):
-        variance += (temperature * pooled).var(ddof=1) / len(chosen)
-    penalty = getattr(ambiguity, "penalty", None)
-    return RobustValue(
-        value=value,
-        stderr=float(math.sqrt(variance)),
-        bias=max(0.0, (value - float(by_replicate.mean())) / (REPLICATES - 1)),
-        nominal=float(losses @ share) * units.loss_unit,
-        penalty=None if penalty is None else float(working.penalty) * units.loss_unit,
-        nodes=REPLICATES * NODES if setting.neighbourhood is not None else 1,
-        contexts=len(chosen),
-    )
+    return found
 
 
-@jax.jit
-def _context_values(
-    rule: FittedRule,
-    table: TrainingTable,
-    setting: Setting,
-    ambiguity: Ambiguity,
-    contexts: Int[Array, " c"],
+def certify(
+    problem: Problem,
     key: PRNGKeyArray,
-) -> tuple[Float[Array, "r c"], Float[Array, " c"], Float[Array, " c"]]:
-    """Values by replicate, values pooled over replicates, and nominal losses, per context."""
-    batch = table.gather(contexts)
+    tolerance: float = 1e-3,
+    reference: tuple[Reference, Reference] | None = None,
+) -> Certificate:
+    """Evaluate a problem to a relative tolerance, as far as the limit on nodes allows."""
+    with jax.enable_x64(True):
+        certificate = terms = None
+        for plan in _plans(problem, reference):
+            setting = problem.setting(plan.context_nodes, plan.outcome_nodes)
+            terms = terms or _Terms.of(problem, setting)
+            certificate = _evaluate(problem, plan, setting, terms, key, certificate)
+            found = certificate.robust
+            size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
+            if not found.stderr + found.bias > tolerance * size:
+                return certificate._replace(robust=replace(found, status="converged"))
+    if certificate is None:
+        raise ValueError("There are no nodes to evaluate the robust value with.")
+    return certificate
 
-    def replicate(key: PRNGKeyArray) -> Array:
-        return ambiguity.tilt(rule, setting, batch, key).log_moments()
 
-    moments = jax.lax.map(replicate, jax.random.split(key, REPLICATES))
-    pooled = jax.nn.logsumexp(moments, axis=0) - math.log(REPLICATES)
-    mass = ambiguity.tilt(rule, setting, batch, key).group_mass
-    if ambiguity.pooled:
-        values = [jax.nn.logsumexp(m + jnp.log(mass), axis=-1) for m in (moments, pooled)]
-    else:
-        values = [jnp.sum(m * mass, axis=-1) for m in (moments, pooled)]
-    losses = losses_at_contexts(rule, setting.loss, batch)
-    return values[0], values[1], jnp.sum(losses * batch.outcome_mass, axis=-1)
+class _Terms(NamedTuple):
+    """What does not depend on the nodes, in working units."""
+
+    nominal: float
+    least: float | None
+    allowance: Allowance | None
+    floor: float
+
+    @classmethod
+    def of(cls, problem: Problem, setting: Setting) -> _Terms:
+        trusting = replace(problem, ambiguity=ERM())
+        contexts = np.arange(len(problem.nominal.contexts))
+        share = problem.nominal.context_mass
+        nominal = Moments(trusting, contexts, share, setting, 1, jax.random.key(0)).at(None).value
+        model = problem.ambiguity
+        if not isinstance(model, PenalisedAmbiguity):
+            return cls(nominal, None, None, 0.0)
+        about = (problem.units, problem.loss, problem.nominal, setting)
+        floor = 0.0
+        if setting.neighbourhood is not None and not problem.rule.bounded:
+            middle = np.median(problem.units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
+            rule = double(problem.rule)
+            floor = smallest_penalty_for(rule, setting.loss, setting.neighbourhood, middle)
+        return cls(nominal, model.least_discrepancy(*about), model.allowance(*about), floor)
 
 
-def _choose_contexts(mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class _Plan(NamedTuple):
+    """Which nodes to use next. ``shrinks``: their error shows in the difference to the last."""
+
+    context_nodes: Nodes
+    outcome_nodes: Nodes | None
+    replicates: int
+    contexts: int
+    shrinks: bool
+
+
+def _plans(problem: Problem, reference: tuple[Reference, Reference] | None) -> Iterator[_Plan]:
+    """Yield ever more nodes until the limit is reached."""
+    total = len(problem.nominal.contexts)
+    if problem.resolved().neighbourhood(problem.units, problem.loss) is None:
+        yield _Plan(Sobol(1), None, 1, total, False)
+        return
+    if reference is not None:
+        yield _Plan(*problem.in_working_units(reference), 1, total, False)
+        return
+    outcomes = problem.nominal.outcomes.shape[1]
+    order = getattr(problem.ambiguity, "order", 2)
+    units = problem.units
+    closed = problem.loss.in_units(units.y_unit, units.z_unit, units.loss_unit).has_log_moment
+
+    def outcome_nodes(level: int) -> Nodes | None:
+        if closed:
+            return None
+        return GaussQuadrature(16 * 2**level) if outcomes == 1 else Sobol(64 * 2**level)
+
+    features = problem.nominal.contexts.shape[1]
+    per_context = problem.nominal.most_outcomes
+    if features in GAUSS_NODES:
+        for level, n in enumerate(GAUSS_NODES[features]):
+            nodes = (n if order == 2 else 2 * min(n, MOST_LAGUERRE)) ** features
+            if level > 1 and total * nodes * per_context > MOST_EXPONENTS:
+                return
+            yield _Plan(GaussQuadrature(n), outcome_nodes(level), 1, total, True)
+            if order == 1 and n >= MOST_LAGUERRE:
+                return
+        return
+    contexts, n, level = min(total, MOST_CONTEXTS), SOBOL_NODES, 0
+    while level == 0 or contexts * REPLICATES * n * per_context <= MOST_EXPONENTS:
+        yield _Plan(Sobol(n), outcome_nodes(level), REPLICATES, contexts, not closed)
+        contexts, n, level = min(total, 2 * contexts), n * 2, level + 1
+
+
+def _evaluate(
+    problem: Problem,
+    plan: _Plan,
+    setting: Setting,
+    terms: _Terms,
+    key: PRNGKeyArray,
+    previous: Certificate | None,
+) -> Certificate:
+    """Evaluate with one plan's nodes."""
+    unit = problem.units.loss_unit
+    contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
+    moments = Moments(problem, contexts, share, setting, plan.replicates, key)
+    penalty, reserved = None, 0.0
+    if terms.allowance is not None:
+        floor = max(terms.allowance.floor, terms.floor)
+        penalty = _best_penalty(moments, terms.allowance.excess, floor, previous)
+        reserved = penalty * terms.allowance.excess
+    elif terms.least is not None:
+        penalty = float(moments.model.penalty)
+    levels = moments.at(penalty)
+    finite = penalty is None or penalty > terms.floor
+    value = levels.value + reserved if finite else math.inf
+    variance = bias = 0.0
+    if plan.replicates > 1:
+        variance = float(levels.replicates.var(ddof=1)) / plan.replicates
+        bias = (levels.value - float(levels.replicates.mean())) / (plan.replicates - 1)
+    if len(contexts) < len(problem.nominal.contexts):
+        variance += float(levels.by_context.var(ddof=1)) / len(contexts)
+    if plan.shrinks and finite:
+        bias = math.inf if previous is None else abs(value - previous.robust.value / unit)
+    paid = 0.0 if penalty is None else -penalty * levels.slope
+    radius = getattr(problem.ambiguity, "radius", None)
+    robust = RobustValue(
+        value=value * unit,
+        stderr=math.sqrt(variance) * unit,
+        bias=max(bias, 0.0) * unit,
+        nominal=terms.nominal * unit,
+        expected_loss=(levels.value + paid) * unit if finite else math.inf,
+        discrepancy=None if terms.least is None else terms.least - levels.slope,
+        penalty=None if penalty is None else penalty * unit,
+        radius=None if radius is None else float(radius),
+        nodes=plan.replicates * moments.nodes,
+        contexts=len(contexts),
+        status="node limit",
+    )
+    return Certificate(robust, moments, levels, penalty, terms.allowance)
+
+
+def _best_penalty(
+    moments: Moments, excess: float, floor: float, previous: Certificate | None
+) -> float:
+    """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
+
+    The search is for the logarithm of λ − floor, within bounds far beyond ordinary numbers. At a
+    bound the radius is either too small to leave room for any adversary, or too large to bind.
+    """
+
+    def left(position: float) -> float:
+        return excess + moments.at(floor + math.exp(position)).slope
+
+    start = 0.0
+    if previous is not None and previous.penalty is not None:
+        start = math.log(previous.penalty - floor)
+    low = high = float(np.clip(start, -SEARCH, SEARCH))
+    step = 0.5 if previous is not None else 2.0
+    while left(high) < 0 and high < SEARCH:
+        low, high, step = high, min(high + step, SEARCH), 2 * step
+    while left(low) > 0 and low > -SEARCH:
+        low, high, step = max(low - step, -SEARCH), low, 2 * step
+    if left(low) >= 0:
+        return floor + math.exp(low)
+    if left(high) <= 0:
+        return floor + math.exp(high)
+    return floor + math.exp(float(brentq(left, low, high, xtol=1e-11, rtol=1e-12)))
+
+
+def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """All contexts with their masses, or a systematic sample by mass with equal shares."""
-    if len(mass) <= MOST_CONTEXTS:
+    if len(mass) <= most:
         return np.arange(len(mass)), mass
-    positions = (np.arange(MOST_CONTEXTS) + 0.5) / MOST_CONTEXTS
+    positions = (np.arange(most) + 0.5) / most
     cumulative = np.cumsum(mass)
     chosen = np.searchsorted(cumulative / cumulative[-1], positions)
-    return chosen, np.full(MOST_CONTEXTS, 1 / MOST_CONTEXTS)
-
-
-def _pieces(chosen: np.ndarray) -> list[np.ndarray]:
-    """Cut into pieces of one length (the last one padded), so that one program serves all."""
-    size = min(CONTEXTS_AT_ONCE, len(chosen))
-    padded = np.pad(chosen, (0, -len(chosen) % size), mode="edge")
-    return list(padded.reshape(-1, size).astype(np.int32))
-
-
-def _double(leaf: Array) -> Array:
-    array = jnp.asarray(leaf)
-    return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
+    return chosen, np.full(most, 1 / most)

@@ -25,8 +25,9 @@ from hedgerow._version import __version__
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Setting
 from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
 from hedgerow.decisions import DecisionSet
-from hedgerow.dual import RobustValue, evaluate
+from hedgerow.dual import RobustValue, certify
 from hedgerow.losses import Loss
+from hedgerow.moments import Problem
 from hedgerow.nominal import EmpiricalNominal, Nominal
 from hedgerow.rules import FittedRule, Rule, SoftForest
 from hedgerow.solvers import Solver, TrainingTable, default_solver, train
@@ -66,7 +67,8 @@ class RobustPolicy(BaseEstimator):
     nominal_ : NominalDistribution
         The nominal distribution (not kept in policy files).
     ambiguity_ : Ambiguity
-        The model with every "auto" resolved to a number.
+        The model with every "auto" resolved to a number. Under a radius, the penalty that goes
+        with the learned rule is ``robust_value_.penalty``.
     history_ : (steps,) array
         Estimate of the robust objective at each step, in the loss's units.
     status_ : str
@@ -108,7 +110,7 @@ class RobustPolicy(BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
-        loss, ambiguity, rule, nominal_kind, solver = self._components()
+        loss, given, rule, nominal_kind, solver = self._components()
         X, y, weights = self._training_data(X, y, sample_weight)
         self._single_outcome = y.ndim == 1
         Y = _checks.outcomes(y)
@@ -120,7 +122,7 @@ class RobustPolicy(BaseEstimator):
         nominal = nominal_kind.build(X, Y, weights)
         units = Units.measure(nominal, loss)
         self._warn_of_constant_features(units)
-        ambiguity = ambiguity.resolve(units, loss, nominal)
+        ambiguity = given.resolve(units, loss, nominal)
         if isinstance(self.ambiguity, CausalSinkhorn) and isinstance(
             nominal_kind, EmpiricalNominal
         ):
@@ -131,28 +133,34 @@ class RobustPolicy(BaseEstimator):
         start = _single(units.constant / units.z_unit)
         single = _all_single(decision_set.in_units(units.z_unit))
         working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+        first = _build(rule, key_rule, X.shape[1], single, start)
+        setting = Setting(
+            loss=working_loss,
+            neighbourhood=ambiguity.neighbourhood(units, loss),
+            context_nodes=solver.context_rule(),
+            outcome_nodes=solver.outcome_rule(working_loss),
+        )
+        model, allowance = ambiguity.in_units(units), None
+        if getattr(given, "radius", None) is not None:
+            begin = certify(Problem(first, nominal, units, loss, given), key_value, tolerance=0.1)
+            model, allowance = model.replace(penalty=begin.penalty), begin.allowance
         with reporter(self.verbose, units.loss_unit) as progress:
             training = train(
-                _build(rule, key_rule, X.shape[1], single, start),
+                first,
                 TrainingTable.build(nominal, units, solver.outcomes_per_context),
-                _all_single(
-                    Setting(
-                        loss=working_loss,
-                        neighbourhood=ambiguity.neighbourhood(units, loss),
-                        context_nodes=solver.context_rule(),
-                        outcome_nodes=solver.outcome_rule(working_loss),
-                    )
-                ),
-                _all_single(ambiguity.in_units(units)),
+                _all_single(setting),
+                _all_single(model),
                 solver,
                 ambiguity.slots(nominal),
                 key_train,
                 progress,
+                _all_single(allowance),
             )
         self.rule_: FittedRule = training.rule
         self.units_ = units
         self.nominal_ = nominal
         self.ambiguity_ = ambiguity
+        self._given = given
         self.history_ = training.history * units.loss_unit
         self.status_ = training.status
         self.n_outcomes_ = Y.shape[1]
@@ -184,12 +192,7 @@ class RobustPolicy(BaseEstimator):
     def losses(self, X: Any, y: Any) -> np.ndarray:
         """Return the loss of this policy's decision on each row, (rows,)."""
         decisions = self.predict(X).reshape(-1, self.n_decisions_)
-        Y = _checks.outcomes(y)
-        check_consistent_length(decisions, Y)
-        if Y.shape[1] != self.n_outcomes_:
-            raise ValueError(
-                f"Y has {Y.shape[1]} column(s), but the policy was fitted with {self.n_outcomes_}."
-            )
+        Y = self._outcomes(y, decisions)
         return np.asarray(self.loss(decisions, Y), dtype=np.float64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -202,10 +205,33 @@ class RobustPolicy(BaseEstimator):
         """Value under the ambiguity model on the training data; computed when first asked."""
         check_is_fitted(self, "rule_")
         if self._robust_value is None:
-            self._robust_value = evaluate(
-                self.rule_, self.nominal_, self.units_, self.loss, self.ambiguity_, self._key
-            )
+            problem = Problem(self.rule_, self.nominal_, self.units_, self.loss, self._given)
+            self._robust_value = certify(problem, self._key).robust
         return self._robust_value
+
+    def problem(
+        self, X: Any, y: Any, *, ambiguity: Ambiguity | None = None, sample_weight: Any = None
+    ) -> Problem:
+        """Return the learned rule on other data, ready for ``robust_value`` and ``worst_case``.
+
+        The data become a distribution as in fit; units, scales included, stay those of training.
+        """
+        check_is_fitted(self, "rule_")
+        X = self._contexts(X, reset=False)
+        Y = self._outcomes(y, X)
+        support = self.loss.support_for(self.n_outcomes_)
+        if support is not None:
+            _checks.within_support(Y, *support)
+        nominal = (self.nominal or EmpiricalNominal()).build(
+            X, Y, _checks.weights(sample_weight, len(X))
+        )
+        hint = "None or an ambiguity model such as hedgerow.ERM()"
+        model = (
+            self._given
+            if ambiguity is None
+            else _checks.instance("ambiguity", ambiguity, Ambiguity, hint)
+        )
+        return Problem(self.rule_, nominal, self.units_, self.loss, model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run."""
@@ -228,10 +254,23 @@ class RobustPolicy(BaseEstimator):
             "outcomes": self.n_outcomes_,
             "single_outcome": self._single_outcome,
             "status": self.status_,
-            "robust_value": asdict(self.robust_value_),
+            "robust_value": {
+                name: policy_file.describe(value)
+                for name, value in asdict(self.robust_value_).items()
+            },
             "columns": self.columns_,
         }
         policy_file.write(path, arrays, about)
+
+    def _outcomes(self, y: Any, rows: np.ndarray) -> np.ndarray:
+        """Outcomes that fit the policy, one row for each of ``rows``."""
+        Y = _checks.outcomes(y)
+        check_consistent_length(rows, Y)
+        if Y.shape[1] != self.n_outcomes_:
+            raise ValueError(
+                f"Y has {Y.shape[1]} column(s), but the policy was fitted with {self.n_outcomes_}."
+            )
+        return Y
 
     def _components(self) -> tuple[Loss, Ambiguity, Rule, Nominal, Solver]:
         """The five parts, with defaults filled in and checked."""
@@ -323,10 +362,13 @@ def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy
             raise policy_file.PolicyFileError(f"{path} holds arrays that do not fit its rule.")
         policy.rule_ = jax.tree_util.tree_unflatten(structure, stored)
         policy.ambiguity_ = policy_file.revive(about["ambiguity"])
+        policy._given = policy.ambiguity or DEFAULT_AMBIGUITY
         policy.history_ = arrays["history"]
         policy.status_ = about["status"]
         policy._single_outcome = bool(about["single_outcome"])
-        policy._robust_value = RobustValue(**about["robust_value"])
+        policy._robust_value = RobustValue(
+            **{name: policy_file.revive(value) for name, value in about["robust_value"].items()}
+        )
         policy.columns_ = about["columns"]
     except (KeyError, TypeError, AttributeError) as error:
         raise policy_file.PolicyFileError(

@@ -62,13 +62,13 @@ class Units:
         """Standard deviations of the features; 0 for constant ones."""
         return np.where(self.x_factor > 0, 1 / np.where(self.x_factor > 0, self.x_factor, 1.0), 0.0)
 
-    def contexts(self, X: np.ndarray) -> np.ndarray:
-        """Standardise contexts (rows, features) to float32."""
-        return ((X - self.x_centre) * self.x_factor).astype(np.float32)
+    def contexts(self, X: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
+        """Standardise contexts (rows, features)."""
+        return ((X - self.x_centre) * self.x_factor).astype(dtype)
 
-    def outcomes(self, Y: np.ndarray) -> np.ndarray:
-        """Outcomes in working units, float32."""
-        return (Y / self.y_unit).astype(np.float32)
+    def outcomes(self, Y: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
+        """Outcomes in working units."""
+        return (Y / self.y_unit).astype(dtype)
 
 
 def _moments(values: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

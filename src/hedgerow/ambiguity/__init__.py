@@ -1,19 +1,25 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Tilt
+from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Spread, Tilt
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
+from hedgerow.ambiguity.penalised import Allowance, PenalisedAmbiguity
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
+from hedgerow.ambiguity.transport import TransportAmbiguity
 
 __all__ = [
     "ERM",
     "KL",
+    "Allowance",
     "Ambiguity",
     "Batch",
     "CausalSinkhorn",
     "Neighbourhood",
+    "PenalisedAmbiguity",
     "Setting",
     "Sinkhorn",
+    "Spread",
     "Tilt",
+    "TransportAmbiguity",
 ]

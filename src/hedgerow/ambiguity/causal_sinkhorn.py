@@ -11,11 +11,10 @@ x̂_k before it sees which ŷ_ki occurs.
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
 
-from hedgerow.ambiguity.base import Batch, Setting, Tilt, TransportAmbiguity
+from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
+from hedgerow.ambiguity.transport import TransportAmbiguity
 from hedgerow.nominal import NominalDistribution
-from hedgerow.rules import FittedRule
 
 
 class CausalSinkhorn(TransportAmbiguity):
@@ -23,13 +22,18 @@ class CausalSinkhorn(TransportAmbiguity):
 
     Parameters
     ----------
-    penalty : float
+    penalty : float or None
         λ, the price of transport in units of ``loss_scale``. Large: nearly the empirical problem.
     epsilon : float
         ε > 0, how much the worst case is smeared out, in squared (order 2) or plain (order 1)
         units of the scales.
     order : {1, 2}
         p of the transport cost ‖(x−x̂)/s_x‖_p^p + ‖(y−ŷ)/s_y‖_p^p.
+    radius : float or None
+        ρ, instead of a penalty: how far, in the p-th root of the discrepancy, the distribution may
+        lie from the nominal one. The penalty is then found along with the rule. Smearing points
+        out changes the discrepancy by itself, so not every radius is feasible; the error for one
+        that is not names the smallest that is.
     x_scale, y_scale : float, one per column, or "auto"
         s_x, s_y. 1: the data's own units, as in the paper. "auto": standard deviations.
     loss_scale : float or "auto"
@@ -40,9 +44,9 @@ class CausalSinkhorn(TransportAmbiguity):
         """One logarithm per context."""
         return len(nominal.contexts)
 
-    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
+    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
         """Average the inner log-moments over a context's outcomes at each node."""
-        moments, log_weights = self.inner_log_moments(rule, setting, batch, key)
+        moments = self.inner_log_moments(spread, setting, batch)
         exponents = jnp.einsum("bmn,bn->bm", moments, batch.outcome_mass)[:, None, :]
         one = jnp.ones_like(batch.outcome_mass[:, :1])
-        return Tilt(exponents, log_weights[:, None, :], one, batch.context_slot[:, None])
+        return Tilt(exponents, spread.log_weights[:, None, :], one, batch.context_slot[:, None])

@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
 
-from hedgerow.ambiguity.base import Ambiguity, Batch, Setting, Tilt, losses_at_contexts
-from hedgerow.rules import FittedRule
+from hedgerow.ambiguity.base import Ambiguity, Batch, Setting, Spread, Tilt, losses_in_place
 
 
 class ERM(Ambiguity):
@@ -24,8 +22,8 @@ class ERM(Ambiguity):
         """1: a single node makes the logarithm cancel the exponential."""
         return 1.0
 
-    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
+    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
         """One node per outcome, at the nominal point."""
-        values = losses_at_contexts(rule, setting.loss, batch)[:, :, None]
+        values = losses_in_place(spread, setting.loss, batch)
         nothing = jnp.zeros_like(values[:, :1])
         return Tilt(values, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))

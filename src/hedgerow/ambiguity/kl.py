@@ -8,16 +8,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
 
-from hedgerow.ambiguity.base import (
-    Batch,
-    PenalisedAmbiguity,
-    Setting,
-    Tilt,
-    losses_at_contexts,
-)
-from hedgerow.rules import FittedRule
+from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt, losses_in_place
+from hedgerow.ambiguity.penalised import PenalisedAmbiguity
 
 
 class KL(PenalisedAmbiguity):
@@ -25,8 +18,10 @@ class KL(PenalisedAmbiguity):
 
     Parameters
     ----------
-    penalty : float
+    penalty : float or None
         λ, in units of ``loss_scale``.
+    radius : float or None
+        ρ > 0, instead of a penalty: the largest divergence D(P ‖ P̂) that is guarded against.
     loss_scale : float or "auto"
         1: λ in the loss's own units, as in the paper. "auto": in units of the mean loss of the best
         constant decision.
@@ -52,8 +47,8 @@ class KL(PenalisedAmbiguity):
         """λ."""
         return self.penalty
 
-    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
+    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
         """One node per outcome, at the nominal point, all under one logarithm."""
-        exponents = losses_at_contexts(rule, setting.loss, batch)[:, :, None] / self.temperature
+        exponents = losses_in_place(spread, setting.loss, batch) / self.temperature
         nothing = jnp.zeros_like(exponents[:, :1])
         return Tilt(exponents, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))

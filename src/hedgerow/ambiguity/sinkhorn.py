@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
 
-from hedgerow.ambiguity.base import Batch, Setting, Tilt, TransportAmbiguity
+from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
+from hedgerow.ambiguity.transport import TransportAmbiguity
 from hedgerow.nominal import NominalDistribution
-from hedgerow.rules import FittedRule
 
 
 class Sinkhorn(TransportAmbiguity):
@@ -23,8 +22,8 @@ class Sinkhorn(TransportAmbiguity):
         """One logarithm per observation."""
         return len(nominal.entry_outcome)
 
-    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
+    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
         """Return a group of nodes for every outcome."""
-        moments, log_weights = self.inner_log_moments(rule, setting, batch, key)
-        exponents = jnp.swapaxes(moments, 1, 2)
-        return Tilt(exponents, log_weights[:, None, :], batch.outcome_mass, batch.entry_slot)
+        exponents = jnp.swapaxes(self.inner_log_moments(spread, setting, batch), 1, 2)
+        log_weights = spread.log_weights[:, None, :]
+        return Tilt(exponents, log_weights, batch.outcome_mass, batch.entry_slot)

@@ -28,6 +28,7 @@ class ConstantRule(FittedRule):
     """f(x) = map(c)."""
 
     trainable: ClassVar[tuple[str, ...]] = ("offset",)
+    bounded: ClassVar[bool] = True
     offset: Float[Array, " k"]
     decision_set: DecisionSet
 

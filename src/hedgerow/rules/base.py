@@ -19,9 +19,13 @@ from hedgerow.decisions import DecisionSet
 
 
 class FittedRule(eqx.Module):
-    """A rule with parameters. Fields named in ``trainable`` are learned, the rest are fixed."""
+    """A rule with parameters. Fields named in ``trainable`` are learned, the rest are fixed.
+
+    ``bounded``: decisions stay within bounds however far contexts go.
+    """
 
     trainable: ClassVar[tuple[str, ...]] = ()
+    bounded: ClassVar[bool] = False
     decision_set: eqx.AbstractVar[DecisionSet]
 
     def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:

@@ -49,6 +49,7 @@ class Forest(FittedRule):
     """
 
     trainable: ClassVar[tuple[str, ...]] = ("gate_weights", "gate_biases", "leaves")
+    bounded: ClassVar[bool] = True
     gate_weights: Float[Array, "t g m"]
     gate_biases: Float[Array, "t g"]
     leaves: Float[Array, "t l k"]

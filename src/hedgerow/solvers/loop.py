@@ -2,7 +2,8 @@
 
 A step draws contexts and nodes, evaluates exponents e, lets the solver estimate u = log E exp(e),
 and follows the gradient of Σ weight·e with weight = T·mass·exp(log_weights + e − u) held fixed.
-Steps run in compiled stretches; between stretches the host reports progress, watches for trouble
+Under a hard radius the penalty is learned along with the rule, through its logarithm above the
+smallest admissible one, and the objective is λ·ρ̄ + T(λ)·Σ mass·u. Steps run in compiled stretches; between stretches the host reports progress, watches for trouble
 and can be interrupted without losing what was learned.
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from hedgerow.ambiguity import Ambiguity, Setting, Tilt
+from hedgerow.ambiguity import Allowance, Ambiguity, Setting, Tilt
 from hedgerow.kernels import NEVER
 from hedgerow.nodes import Anchored
 from hedgerow.rules import FittedRule
@@ -48,11 +49,18 @@ class Training(NamedTuple):
     status: str
 
 
+class Learned(NamedTuple):
+    """What is learned: the rule's parameters and, under a radius, log(penalty − floor)."""
+
+    rule: FittedRule
+    log_penalty: Float[Array, ""] | None
+
+
 class State(NamedTuple):
     """What the loop carries from step to step."""
 
-    parameters: FittedRule
-    previous: FittedRule
+    parameters: Learned
+    previous: Learned
     optimizer: Any
     trackers: Float[Array, " slots"]
     step: Int[Array, ""]
@@ -67,11 +75,18 @@ def train(
     slots: int,
     key: PRNGKeyArray,
     progress: Progress | None = None,
+    allowance: Allowance | None = None,
 ) -> Training:
-    """Minimise the model's objective over the rule's parameters."""
+    """Minimise the model's objective over the rule's parameters and, with a radius, the penalty.
+
+    ``allowance`` is what the radius leaves; the model's penalty is then where the search starts.
+    """
     parameters, fixed = rule.split()
+    log_penalty = None
+    if allowance is not None:
+        log_penalty = jnp.log(jnp.asarray(ambiguity.penalty - allowance.floor, jnp.float32))
     pooled = ambiguity.pooled or solver.shares_tracker
-    state = _begin(parameters, solver, 1 if pooled or not solver.remembers else slots)
+    state = _begin(Learned(parameters, log_penalty), solver, 1 if pooled or not solver.remembers else slots)
     steps = int(solver.steps)
     history = np.empty(0)
     status = None
@@ -79,7 +94,7 @@ def train(
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
             reached, objectives = _stretch(
-                state, length, fixed, table, setting, ambiguity, solver, key
+                state, length, fixed, table, setting, ambiguity, allowance, solver, key
             )
             objectives = np.asarray(objectives[:length], dtype=np.float64)
             if not np.all(np.isfinite(objectives)) or not _finite(reached.parameters):
@@ -96,11 +111,11 @@ def train(
         status = "stopped early"
     if status is None:
         status = "converged" if _settled(history) else "step limit"
-    return Training(eqx.combine(state.parameters, fixed), history, status)
+    return Training(eqx.combine(state.parameters.rule, fixed), history, status)
 
 
 @partial(jax.jit, static_argnames="trackers")
-def _begin(parameters: FittedRule, solver: Solver, trackers: int) -> State:
+def _begin(parameters: Learned, solver: Solver, trackers: int) -> State:
     """Return the state before the first step."""
     return State(
         parameters=parameters,
@@ -119,6 +134,7 @@ def _stretch(
     table: TrainingTable,
     setting: Setting,
     ambiguity: Ambiguity,
+    allowance: Allowance | None,
     solver: Solver,
     key: PRNGKeyArray,
 ) -> tuple[State, Float[Array, " stretch"]]:
@@ -135,10 +151,16 @@ def _stretch(
         key_batch, key_nodes = jax.random.split(jax.random.fold_in(key, state.step))
         batch = table.draw(key_batch, solver.batch)
 
-        def tilt_at(parameters: FittedRule) -> Tilt:
-            return ambiguity.tilt(eqx.combine(parameters, fixed), setting, batch, key_nodes)
+        def priced(parameters: Learned) -> Ambiguity:
+            if allowance is None or parameters.log_penalty is None:
+                return ambiguity
+            return ambiguity.replace(penalty=allowance.floor + jnp.exp(parameters.log_penalty))
 
-        def surrogate(parameters: FittedRule) -> tuple[Array, tuple[Array, Array]]:
+        def tilt_at(parameters: Learned) -> Tilt:
+            rule = eqx.combine(parameters.rule, fixed)
+            return priced(parameters).tilt(rule, setting, batch, key_nodes)
+
+        def surrogate(parameters: Learned) -> tuple[Array, tuple[Array, Array]]:
             tilt = tilt_at(parameters)
             now = _moments(tilt, pooled)
             if tracked:
@@ -156,8 +178,15 @@ def _stretch(
             value = level if pooled else jnp.sum(mass * level)
             divisor = level if pooled else level[:, :, None]
             weights = mass[:, :, None] * jnp.exp(tilt.log_weights + tilt.exponents - divisor)
-            loss = ambiguity.temperature * jnp.sum(jax.lax.stop_gradient(weights) * tilt.exponents)
-            return loss, (ambiguity.temperature * value, trackers)
+            model = priced(parameters)
+            temperature = jnp.asarray(model.temperature)
+            objective = temperature * value
+            if allowance is not None:
+                objective = objective + model.penalty * allowance.excess
+            inner = jnp.sum(jax.lax.stop_gradient(weights) * tilt.exponents)
+            # the objective's own derivative is that of T and λ·ρ̄; the rule acts through inner
+            loss = objective + jax.lax.stop_gradient(temperature) * inner
+            return loss, (objective, trackers)
 
         gradient, (objective, trackers) = jax.grad(surrogate, has_aux=True)(state.parameters)
         updates, memory = optimizer.update(
@@ -188,7 +217,7 @@ def _moments(tilt: Tilt, pooled: bool) -> Array:
     return jax.nn.logsumexp(moments + log_mass)
 
 
-def _finite(parameters: FittedRule) -> bool:
+def _finite(parameters: Learned) -> bool:
     return all(np.all(np.isfinite(leaf)) for leaf in jax.tree_util.tree_leaves(parameters))
 
 

@@ -38,19 +38,23 @@ class TrainingTable(eqx.Module):
 
     @classmethod
     def build(
-        cls, nominal: NominalDistribution, units: Units, outcomes_per_context: int
+        cls,
+        nominal: NominalDistribution,
+        units: Units,
+        outcomes_per_context: int,
+        dtype: type[np.floating] = np.float32,
     ) -> TrainingTable:
-        """Move a nominal distribution to the device, in float32 and working units."""
+        """Move a nominal distribution to the device, in working units."""
         equal = np.ptp(nominal.context_mass) == 0
         cumulative = np.cumsum(nominal.context_mass)
         ticks = np.minimum(np.rint(cumulative / cumulative[-1] * WHOLE), WHOLE - 1)
         return cls(
-            contexts=jnp.asarray(units.contexts(nominal.contexts)),
-            outcomes=jnp.asarray(units.outcomes(nominal.outcomes)),
+            contexts=jnp.asarray(units.contexts(nominal.contexts, dtype)),
+            outcomes=jnp.asarray(units.outcomes(nominal.outcomes, dtype)),
             start=jnp.asarray(nominal.start.astype(np.int32)),
             count=jnp.asarray(nominal.count.astype(np.int32)),
             entry_outcome=jnp.asarray(nominal.entry_outcome.astype(np.int32)),
-            entry_mass=jnp.asarray(nominal.entry_mass.astype(np.float32)),
+            entry_mass=jnp.asarray(nominal.entry_mass.astype(dtype)),
             ticks=None if equal else jnp.asarray(ticks.astype(np.uint32)),
             most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
         )

@@ -1,0 +1,98 @@
+"""Models with a price or a limit: a penalty λ on moving the distribution, or a hard radius ρ.
+
+A penalty subtracts λ times the discrepancy from what the adversary gains. A radius forbids more
+than ρ of it, and makes the penalty the dual variable (paper: Eq:MCO:whole):
+
+    v = inf_λ { λ·ρ̄ + F_λ },    ρ̄ = ρ^p − (the least discrepancy any distribution has).
+
+That least discrepancy is 0 unless the model smears points out. A radius below it leaves no
+distribution at all, and is refused (paper: theo-strong-duality).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow import _checks
+from hedgerow.ambiguity.base import Ambiguity, Setting
+from hedgerow.losses import Loss
+from hedgerow.nominal import NominalDistribution
+from hedgerow.units import Units
+
+
+class Allowance(NamedTuple):
+    """What a hard radius leaves the adversary, in working units.
+
+    ``excess`` is ρ̄; the penalty is sought above ``floor``, at which the value becomes infinite.
+    """
+
+    excess: float
+    floor: float
+
+
+class PenalisedAmbiguity(Ambiguity):
+    """Shared by models with a penalty λ, counted in units of ``loss_scale``, or a radius ρ."""
+
+    penalty: Any
+    radius: Any
+    loss_scale: Any
+
+    def check(self) -> None:
+        """There is a penalty or a radius, in range."""
+        _checks.penalty_or_radius(self.penalty, self.radius)
+        _checks.scale("loss_scale", self.loss_scale)
+
+    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
+        """Turn an automatic loss scale into a number."""
+        if isinstance(self.loss_scale, str):
+            return self.replace(loss_scale=units.loss_unit)
+        return self
+
+    def in_units(self, units: Units) -> Ambiguity:
+        """λ in units of the working loss; under a radius it is still to be found."""
+        if self.penalty is None:
+            return self.replace(loss_scale=1.0)
+        penalty = self.penalty * np.float64(self.loss_scale) / units.loss_unit
+        return self.replace(penalty=penalty, loss_scale=1.0)
+
+    def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
+        """Penalty, in the loss's units, above which the robust value is finite; inf if none is."""
+        return 0.0
+
+    def power(self, radius: float) -> float:
+        """Put a radius on the discrepancy's own scale: ρ^p for transport."""
+        return radius
+
+    def root(self, discrepancy: float) -> float:
+        """Return the radius of a discrepancy: the inverse of ``power``."""
+        return discrepancy
+
+    def least_discrepancy(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> float:
+        """Return the discrepancy of the least discrepant distribution there is.
+
+        Asked of the model as it was given, since "auto" scales also set the unit of volume.
+        """
+        return 0.0
+
+    def allowance(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> Allowance | None:
+        """ρ̄ and the smallest penalty; None for a model without a radius. Asked as it was given."""
+        if self.radius is None:
+            return None
+        least = self.least_discrepancy(units, loss, nominal, setting)
+        excess = self.power(float(self.radius)) - least
+        if excess < 0:
+            smallest = self.root(least)
+            digits = 10.0 ** (5 - math.floor(math.log10(smallest)))
+            raise ValueError(
+                f"radius={self.radius:g} is too small: no distribution lies within it, since "
+                "smearing points out takes more than that by itself; the smallest feasible radius "
+                f"is {math.ceil(smallest * digits) / digits:g}."
+            )
+        return Allowance(excess, self.smallest_penalty(units, loss, nominal) / units.loss_unit)

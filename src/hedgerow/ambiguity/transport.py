@@ -1,0 +1,208 @@
+"""What the Sinkhorn models share: a transport cost, its kernels, and moments over them.
+
+    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
+
+With regularisation ε, moving mass according to the kernels Q_ε ⊗ W_ε ∝ exp(−c_p/ε) is what costs
+least, and its discrepancy is  −ε·( E log-normaliser of Q_ε + E log-normaliser of W_ε ), with the
+true normalisers of truncated kernels (paper: the constant before Eq:MCO:whole).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow import _checks
+from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Spread, decide
+from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.kernels import Kernel
+from hedgerow.losses import Loss
+from hedgerow.nodes import Nodes, Reference
+from hedgerow.nominal import NominalDistribution
+from hedgerow.rules import FittedRule
+from hedgerow.units import Units
+
+
+class TransportAmbiguity(PenalisedAmbiguity):
+    """Shared by the Sinkhorn models: penalty or radius, epsilon, order, scales of the cost."""
+
+    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
+    order: int
+
+    def __init__(
+        self,
+        penalty: float | None = None,
+        epsilon: float = 0.1,
+        order: int = 2,
+        *,
+        radius: float | None = None,
+        x_scale: Any = 1.0,
+        y_scale: Any = 1.0,
+        loss_scale: Any = 1.0,
+    ) -> None:
+        self.penalty = penalty
+        self.epsilon = epsilon
+        self.order = order
+        self.radius = radius
+        self.x_scale = x_scale
+        self.y_scale = y_scale
+        self.loss_scale = loss_scale
+        self.check()
+
+    def check(self) -> None:
+        """Penalty or radius, epsilon and scales are in range; the order is 1 or 2."""
+        super().check()
+        _checks.positive("epsilon", self.epsilon)
+        _checks.one_of("order", self.order, (1, 2))
+        _checks.scale("x_scale", self.x_scale)
+        _checks.scale("y_scale", self.y_scale)
+
+    @property
+    def temperature(self) -> Any:
+        """λε."""
+        return self.penalty * self.epsilon
+
+    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
+        """Fix the scales, and refuse an inadmissible penalty (paper: condit-1)."""
+        loss_scale = _resolved("loss_scale", self.loss_scale, np.asarray(units.loss_unit))
+        smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
+        if np.isinf(smallest):
+            raise ValueError(
+                f"With order={self.order} the robust value is infinite for every penalty, because "
+                "the loss outgrows the transport cost: give the loss a bounded outcome_support"
+                + (", or use order=2." if self.order == 1 else ".")
+            )
+        if self.penalty is not None and not self.penalty > smallest:
+            raise ValueError(
+                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order}); "
+                f"the penalty must be greater than {smallest:.6g}"
+                + (", or use order=2." if self.order == 1 else ".")
+            )
+        return self.replace(
+            x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
+            y_scale=_resolved("y_scale", self.y_scale, units.y_unit),
+            loss_scale=loss_scale,
+        )
+
+    def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
+        """What the loss's growth in the outcome asks for."""
+        y_scale = _resolved("y_scale", self.y_scale, units.y_unit)
+        return loss.smallest_penalty(self.order, y_scale, units.constant, nominal.outcomes)
+
+    def power(self, radius: float) -> float:
+        """ρ^p."""
+        return radius**self.order
+
+    def root(self, discrepancy: float) -> float:
+        """ρ with ρ^p = discrepancy; NaN below 0, where a discrepancy has no root."""
+        return discrepancy ** (1 / self.order) if discrepancy >= 0 else float("nan")
+
+    def least_discrepancy(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> float:
+        """−ε·(E log-normaliser of the context kernel + E log-normaliser of the outcome kernel).
+
+        Volume is counted in the user's units; in units of the scales where those are "auto", so
+        that changing units changes nothing there. Features that never vary take no part.
+        """
+        around = _kernels(setting)
+        contexts = _mean_log_normaliser(
+            around.context,
+            setting.context_nodes,
+            units.contexts(nominal.contexts, np.float64),
+            nominal.context_mass,
+            None if isinstance(self.x_scale, str) else units.x_spread,
+        )
+        outcomes = _mean_log_normaliser(
+            around.outcome,
+            setting.outcome_nodes,
+            units.outcomes(nominal.outcomes, np.float64)[nominal.entry_outcome],
+            nominal.joint_mass(),
+            None if isinstance(self.y_scale, str) else units.y_unit,
+        )
+        return -float(self.epsilon) * (contexts + outcomes)
+
+    def neighbourhood(self, units: Units, loss: Loss) -> Neighbourhood:
+        """Kernels of both coordinates, cut to the loss's outcome support."""
+        support = loss.support_for(len(units.y_unit))
+        low = high = None
+        if support is not None and np.any(np.isfinite(support)):
+            low, high = (jnp.asarray(end / units.y_unit) for end in support)
+        epsilon = jnp.asarray(self.epsilon)
+        x_scale = jnp.asarray(self.x_scale * units.x_factor)
+        y_scale = jnp.asarray(self.y_scale / units.y_unit)
+        return Neighbourhood(
+            context=Kernel(self.order, epsilon, x_scale),
+            outcome=Kernel(self.order, epsilon, y_scale, low, high),
+        )
+
+    def spread(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Spread:
+        """Place nodes around contexts and, where the loss needs them, around outcomes."""
+        around = _kernels(setting)
+        key_context, key_outcome = jax.random.split(key)
+        points, log_weights = setting.context_nodes(around.context, batch.contexts, key_context)
+        seen = Spread(points, decide(rule, points), log_weights)
+        if setting.outcome_nodes is None:
+            return seen
+        y, y_weights = setting.outcome_nodes(around.outcome, batch.outcomes, key_outcome)
+        return seen._replace(outcomes=y, outcome_log_weights=y_weights)
+
+    def inner_log_moments(
+        self, spread: Spread, setting: Setting, batch: Batch
+    ) -> Float[Array, "b m n"]:
+        """G_ki at every context node."""
+        z = spread.decisions[:, :, None, :]
+        if spread.outcomes is None or spread.outcome_log_weights is None:
+            kernel = _kernels(setting).outcome
+            return setting.loss.log_moment(z, batch.outcomes[:, None], kernel, self.temperature)
+        values = setting.loss(z[:, :, :, None, :], spread.outcomes[:, None]) / self.temperature
+        return jax.nn.logsumexp(values + spread.outcome_log_weights[:, None], axis=-1)
+
+
+def _kernels(setting: Setting) -> Neighbourhood:
+    if setting.neighbourhood is None:
+        raise ValueError("A transport model needs kernels around its points; got none.")
+    return setting.neighbourhood
+
+
+def _mean_log_normaliser(
+    kernel: Kernel,
+    nodes: Nodes | None,
+    centres: np.ndarray,
+    mass: np.ndarray,
+    unit: np.ndarray | None,
+) -> float:
+    """Mean log-normaliser over Lebesgue measure in ``unit`` (None: in the kernel's scales).
+
+    Over a discrete reference measure, where there is one, which has no unit.
+    """
+    mean = float(mass @ np.asarray(_log_normalisers(kernel, nodes, jnp.asarray(centres))))
+    if isinstance(nodes, Reference):
+        return mean
+    scale = np.asarray(kernel.scale)
+    free = scale > 0
+    return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
+
+
+@jax.jit
+def _log_normalisers(
+    kernel: Kernel, nodes: Nodes | None, centres: Float[Array, "b d"]
+) -> Float[Array, " b"]:
+    if isinstance(nodes, Reference):
+        return nodes.log_normaliser(kernel, centres)
+    return kernel.log_normaliser(centres)
+
+
+def _resolved(name: str, given: Any, automatic: np.ndarray) -> np.ndarray:
+    if isinstance(given, str):
+        return automatic
+    array = np.asarray(given, dtype=np.float64)
+    if array.ndim == 1 and array.shape != np.shape(automatic):
+        raise ValueError(
+            f"{name} has {array.size} entries, but the data have {np.size(automatic)} column(s)."
+        )
+    return np.broadcast_to(array, np.shape(automatic))

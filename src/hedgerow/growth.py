@@ -1,0 +1,85 @@
+"""How fast the loss of a fixed rule outgrows the transport cost (paper: condit-1).
+
+The robust value is finite only above the penalty
+
+    limsup  Ψ(f(x), y) / c_p      far from the data,
+
+in the best direction of (x, y) jointly. The loss's own growth in y is known before training; a rule
+whose decisions grow without bound in x, as affine ones do, asks for more, and a sampled estimate of
+an infinite value would look like a finite number. Here the ratio is measured along rays far
+beyond the data: every coordinate, and the direction of steepest growth found from there by the
+gradient (for a quadratic this is power iteration on its leading form).
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hedgerow.ambiguity import Neighbourhood
+from hedgerow.ambiguity.base import decide
+from hedgerow.losses import Loss
+from hedgerow.rules import FittedRule
+
+NEAR, FAR = 1e3, 1e6
+CLIMBS = 20
+
+
+def smallest_penalty_for(
+    rule: FittedRule, loss: Loss, around: Neighbourhood, middle: np.ndarray
+) -> float:
+    """Penalty above which the value of this rule is finite; inf if none is. Working units, x64.
+
+    ``middle`` is the nominal outcome that rays start from; contexts start from 0.
+    """
+    near, far = (np.asarray(_growth(rule, loss, around, middle, r)) for r in (NEAR, FAR))
+    if not np.all(np.isfinite([near, far])) or np.any(far > np.maximum(1.5 * near, 1e-12)):
+        return float("inf")
+    return float(np.max(np.where(far < near / 10, 0.0, far), initial=0.0))
+
+
+@jax.jit
+def _growth(
+    rule: FittedRule,
+    loss: Loss,
+    around: Neighbourhood,
+    middle: Float[Array, " y"],
+    distance: Float[Array, ""],
+) -> Float[Array, " directions"]:
+    """Ψ per unit of transport cost at this distance, along each direction and after climbing."""
+    order = around.context.order
+    features = around.context.scale.shape[0]
+    scale = jnp.concatenate([around.context.scale, around.outcome.scale])
+    low, high = around.outcome.bounds(middle)
+    unbounded = jnp.full(features, jnp.inf)
+    floor = jnp.concatenate([-unbounded, low]) / distance
+    ceiling = jnp.concatenate([unbounded, high]) / distance
+    start = jnp.concatenate([jnp.zeros(features), middle])
+
+    def loss_along(direction: Array) -> Array:
+        point = start + distance * direction
+        z = decide(rule, point[None, :features])
+        return loss(z, point[None, features:])[0]
+
+    def ratio(direction: Array) -> Array:
+        cost = jnp.sum(
+            jnp.where(scale > 0, jnp.abs(direction) / jnp.where(scale > 0, scale, 1.0), 0.0)
+            ** order
+        )
+        gain = loss_along(direction) - loss_along(jnp.zeros_like(direction))
+        return jnp.where(cost > 0, gain / (distance**order * jnp.where(cost > 0, cost, 1.0)), 0.0)
+
+    def cut(direction: Array) -> Array:
+        return jnp.clip(direction, floor, ceiling)
+
+    def climb(_: int, direction: Array) -> Array:
+        uphill = scale**2 * jax.grad(loss_along)(direction)
+        size = jnp.linalg.norm(uphill)
+        return cut(jnp.where(size > 0, uphill / jnp.where(size > 0, size, 1.0), direction))
+
+    axes = jnp.diag(scale)
+    straight = jax.vmap(cut)(jnp.concatenate([axes, -axes]))
+    climbed = jax.vmap(lambda d: jax.lax.fori_loop(0, CLIMBS, climb, d))(straight)
+    return jax.vmap(ratio)(jnp.concatenate([straight, climbed]))

@@ -1,0 +1,232 @@
+"""The log-moments of a fixed rule, in float64, as functions of the penalty.
+
+    F_λ = T(λ) · Σ_k m_k Σ_g q_kg · log-moment_kg(λ)
+
+Training moves the rule and keeps the penalty; here the rule stands still. What is seen around each
+context (``Spread``) is laid out once, in independent replicates where nodes are random; every
+penalty after that costs exponents only. F is convex in λ and, by the envelope theorem,
+
+    −dF/dλ = how far the worst case lies from the least discrepant distribution,
+
+which is what both the search for the best penalty and the worst case's expected loss need.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
+from hedgerow.losses import Loss
+from hedgerow.nodes import Nodes, Reference
+from hedgerow.nominal import NominalDistribution
+from hedgerow.rules import FittedRule
+from hedgerow.solvers import TrainingTable
+from hedgerow.units import Units
+
+EXPONENTS_AT_ONCE = 2**21
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A fixed rule, in working units, against a model as it was given, on a nominal."""
+
+    rule: FittedRule
+    nominal: NominalDistribution
+    units: Units
+    loss: Loss
+    ambiguity: Ambiguity
+
+    def resolved(self) -> Ambiguity:
+        """Return the model with numbers in the user's units."""
+        return self.ambiguity.resolve(self.units, self.loss, self.nominal)
+
+    def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
+        """Return loss and kernels in working units, in float64, with the given nodes."""
+        units = self.units
+        return double(
+            Setting(
+                loss=self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit),
+                neighbourhood=self.resolved().neighbourhood(units, self.loss),
+                context_nodes=context_nodes,
+                outcome_nodes=outcome_nodes,
+            )
+        )
+
+    def in_working_units(self, reference: tuple[Reference, Reference]) -> tuple[Reference, ...]:
+        """Return reference measures on contexts and outcomes, restated from the user's units."""
+        contexts, outcomes = reference
+        units = self.units
+        return (
+            contexts.replace(points=(contexts.points - units.x_centre) * units.x_factor),
+            outcomes.replace(points=outcomes.points / units.y_unit),
+        )
+
+
+class Levels(NamedTuple):
+    """The moments at one penalty, in working units.
+
+    ``value`` is F, ``slope`` its derivative in the penalty; ``replicates`` are values from single
+    replicates of the nodes, ``by_context`` what each context brings to the value.
+    """
+
+    value: float
+    slope: float
+    replicates: np.ndarray
+    by_context: np.ndarray
+    log_moments: np.ndarray
+    group_mass: np.ndarray
+
+
+class Moments:
+    """Log-moments of some contexts over nodes that stay the same for every penalty."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        contexts: np.ndarray,
+        share: np.ndarray,
+        setting: Setting,
+        replicates: int,
+        key: PRNGKeyArray,
+    ) -> None:
+        self.share = share
+        self.setting = setting
+        self.model = double(problem.resolved().in_units(problem.units))
+        self.contexts = contexts
+        self.replicates = replicates
+        self._rule = double(problem.rule)
+        nominal = problem.nominal
+        table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
+        self.nodes, at_once = self._effort(table)
+        self._batches = [_gather(table, piece) for piece in _pieces(contexts, at_once)]
+        keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
+        self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
+        self._seen = None if self.model.spreads_by_penalty else self._look(self.model)
+
+    def at(self, penalty: float | None) -> Levels:
+        """Return the moments at a penalty in working units; None for a model without one."""
+        priced = self.model if penalty is None else self.model.replace(penalty=jnp.asarray(penalty))
+        seen = self._look(priced) if self._seen is None else self._seen
+        pieces = [
+            _levels(penalty, self.model, self.setting, batch, spread)
+            for batch, spread in zip(self._batches, seen, strict=True)
+        ]
+        pooled, slopes, mass, replicates = (
+            np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-2)
+            for i in range(4)
+        )
+        n = len(self.contexts)
+        pooled, slopes, mass = pooled[:n], slopes[:n], mass[:n]
+        temperature, growth = (float(part) for part in _temperature(penalty, self.model))
+        weight = self.share[:, None] * mass
+        if self.model.pooled:
+            level, tilted = _pooled(pooled, weight)
+            by_replicate = np.array([_pooled(each[:n], weight)[0] for each in replicates])
+        else:
+            level, tilted = float(np.sum(weight * pooled)), weight
+            by_replicate = np.sum(weight * replicates[:, :n], axis=(1, 2))
+        return Levels(
+            value=temperature * level,
+            slope=growth * level + temperature * float(np.sum(tilted * slopes)),
+            replicates=temperature * by_replicate,
+            by_context=temperature * np.sum(mass * pooled, axis=1),
+            log_moments=pooled,
+            group_mass=mass,
+        )
+
+    def _look(self, model: Ambiguity) -> list[Spread]:
+        return [
+            _spreads(self._rule, model, self.setting, batch, keys)
+            for batch, keys in zip(self._batches, self._keys, strict=True)
+        ]
+
+    def _effort(self, table: TrainingTable) -> tuple[int, int]:
+        """Nodes per context in a replicate, and how many contexts to take at a time."""
+        seen = jax.eval_shape(
+            lambda batch: self.model.spread(self._rule, self.setting, batch, jax.random.key(0)),
+            jax.eval_shape(_gather, table, np.zeros(1, np.int32)),
+        )
+        nodes = seen.log_weights.shape[1]
+        outcome_nodes = 1 if seen.outcomes is None else seen.outcomes.shape[2]
+        exponents = nodes * table.most_outcomes * outcome_nodes
+        return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
+
+
+def _pieces(contexts: np.ndarray, size: int) -> list[np.ndarray]:
+    """Cut into pieces of one length, the last one padded, so that one program serves all."""
+    padded = np.pad(contexts, (0, -len(contexts) % size), mode="edge")
+    return list(padded.reshape(-1, size).astype(np.int32))
+
+
+def double(tree: Any) -> Any:
+    """Return the tree with every floating-point leaf in float64."""
+
+    def cast(leaf: Any) -> Array:
+        array = jnp.asarray(leaf)
+        return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+    return jax.tree_util.tree_map(cast, tree)
+
+
+@jax.jit
+def _gather(table: TrainingTable, contexts: Array) -> Batch:
+    return table.gather(contexts)
+
+
+@jax.jit
+def _spreads(
+    rule: FittedRule, model: Ambiguity, setting: Setting, batch: Batch, keys: PRNGKeyArray
+) -> Spread:
+    """What is seen around a batch, once per key, stacked."""
+    return jax.lax.map(lambda key: model.spread(rule, setting, batch, key), keys)
+
+
+@jax.jit
+def _levels(
+    penalty: Float[Array, ""] | None,
+    model: Ambiguity,
+    setting: Setting,
+    batch: Batch,
+    spreads: Spread,
+) -> tuple[Array, Array, Array, Array]:
+    """Log-moments over all nodes, their derivatives in the penalty, masses, single replicates."""
+
+    def moments(penalty: Array | None) -> tuple[Array, tuple[Array, Array]]:
+        priced = model if penalty is None else model.replace(penalty=penalty)
+
+        def replicate(spread: Spread) -> tuple[Array, Array]:
+            tilt = priced.tilt_of(spread, setting, batch)
+            return tilt.log_moments(), tilt.group_mass
+
+        each, mass = jax.lax.map(replicate, spreads)
+        return jax.nn.logsumexp(each, axis=0) - math.log(len(each)), (mass[0], each)
+
+    if penalty is None:
+        pooled, (mass, each) = moments(None)
+        return pooled, jnp.zeros_like(pooled), mass, each
+    pooled, slope, (mass, each) = jax.jvp(
+        moments, (penalty,), (jnp.ones_like(penalty),), has_aux=True
+    )
+    return pooled, slope, mass, each
+
+
+def _temperature(penalty: float | None, model: Ambiguity) -> tuple[Any, Any]:
+    """T and dT/dλ."""
+    if penalty is None:
+        return model.temperature, 0.0
+    temperature = model.replace(penalty=np.float64(penalty)).temperature
+    return temperature, temperature / penalty if model.compositional else 0.0
+
+
+def _pooled(log_moments: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+    """Log Σ weight·exp(log_moments), and each term's share of the sum."""
+    peak = log_moments[weight > 0].max()
+    terms = weight * np.exp(log_moments - peak)
+    return float(peak + np.log(terms.sum())), terms / terms.sum()
