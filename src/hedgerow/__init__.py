@@ -10,7 +10,7 @@ from hedgerow._version import __version__
 
 if TYPE_CHECKING:
     from hedgerow import datasets, plots
-    from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, Sinkhorn
+    from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.dual import RobustValue, robust_value
     from hedgerow.estimator import RobustPolicy, load
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
     from hedgerow.solvers import SCGD, SCSC, NestedSGD
     from hedgerow.tables import TableEncoder
+    from hedgerow.worst_cases import worst_case
 
 _MODULES = ("datasets", "plots")
 _HOMES = {
-    "ambiguity": ("ERM", "KL", "CausalSinkhorn", "Sinkhorn"),
+    "ambiguity": ("ERM", "KL", "CausalSinkhorn", "CausalWasserstein", "Sinkhorn"),
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
     "dual": ("RobustValue", "robust_value"),
     "estimator": ("RobustPolicy", "load"),
@@ -37,6 +38,7 @@ _HOMES = {
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
     "solvers": ("SCGD", "SCSC", "NestedSGD"),
     "tables": ("TableEncoder",),
+    "worst_cases": ("worst_case",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -49,6 +51,7 @@ __all__ = [
     "Affine",
     "Box",
     "CausalSinkhorn",
+    "CausalWasserstein",
     "Constant",
     "CustomLoss",
     "EmpiricalNominal",
@@ -76,6 +79,7 @@ __all__ = [
     "load",
     "plots",
     "robust_value",
+    "worst_case",
 ]
 
 

@@ -185,8 +185,11 @@ def weights(sample_weight: Any, rows: int) -> np.ndarray:
     return array
 
 
-def within_support(outcomes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-    """Refuse outcomes outside the loss's outcome support."""
+def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """Refuse outcomes outside the loss's outcome support, if it has one."""
+    if support is None:
+        return
+    low, high = support
     outside = np.any((outcomes < low) | (outcomes > high), axis=1)
     if np.any(outside):
         row = int(np.argmax(outside))

@@ -5,9 +5,8 @@
 
 (paper: soft-causal-sdro-dual and Eq:MCO:whole)
 
-F is an average of logarithms of averages over nodes. With one or two features the nodes are Gauss
-quadrature, doubled until the value stands still; with more they are randomly shifted Sobol points
-in independent replicates, doubled until standard error and bias together are within the tolerance.
+F is an average of logarithms of averages over nodes (``node_plans.py``), doubled until standard
+error and bias are within the tolerance, or until quadrature stands still.
 The replicates' spread gives the standard error; since the logarithm of an average of m nodes is low
 by about variance/(2m), the gap between pooled and single replicates measures the bias that pooling
 has left. Everything is computed in float64. Over a discrete reference measure sums are exact.
@@ -20,31 +19,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
 from hedgerow.ambiguity import ERM, Allowance, Ambiguity, PenalisedAmbiguity, Setting
 from hedgerow.growth import smallest_penalty_for
 from hedgerow.moments import Levels, Moments, Problem, double
-from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Sobol
+from hedgerow.node_plans import NodePlan, node_plan
+from hedgerow.nodes import Reference
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
-REPLICATES = 8
-SOBOL_NODES = 64
-MOST_CONTEXTS = 4096
-MOST_EXPONENTS = 2**25
-GAUSS_NODES = {1: (16, 32, 64, 128, 256), 2: (12, 24, 48, 96)}
-MOST_LAGUERRE = 128
 SEARCH = 25.0
 """The penalty is sought between e^−25 and e^25 working units above its floor."""
 
@@ -161,7 +155,11 @@ def certify(
     """Evaluate a problem to a relative tolerance, as far as the limit on nodes allows."""
     with jax.enable_x64(True):
         certificate = terms = None
-        for plan in _plans(problem, reference):
+        for level in count():
+            known = None if certificate is None else certificate.penalty
+            plan = node_plan(problem, reference, level, known)
+            if plan is None:
+                break
             setting = problem.setting(plan.context_nodes, plan.outcome_nodes)
             terms = terms or _Terms.of(problem, setting)
             certificate = _evaluate(problem, plan, setting, terms, key, certificate)
@@ -200,55 +198,9 @@ class _Terms(NamedTuple):
         return cls(nominal, model.least_discrepancy(*about), model.allowance(*about), floor)
 
 
-class _Plan(NamedTuple):
-    """Which nodes to use next. ``shrinks``: their error shows in the difference to the last."""
-
-    context_nodes: Nodes
-    outcome_nodes: Nodes | None
-    replicates: int
-    contexts: int
-    shrinks: bool
-
-
-def _plans(problem: Problem, reference: tuple[Reference, Reference] | None) -> Iterator[_Plan]:
-    """Yield ever more nodes until the limit is reached."""
-    total = len(problem.nominal.contexts)
-    if problem.resolved().neighbourhood(problem.units, problem.loss) is None:
-        yield _Plan(Sobol(1), None, 1, total, False)
-        return
-    if reference is not None:
-        yield _Plan(*problem.in_working_units(reference), 1, total, False)
-        return
-    outcomes = problem.nominal.outcomes.shape[1]
-    order = getattr(problem.ambiguity, "order", 2)
-    units = problem.units
-    closed = problem.loss.in_units(units.y_unit, units.z_unit, units.loss_unit).has_log_moment
-
-    def outcome_nodes(level: int) -> Nodes | None:
-        if closed:
-            return None
-        return GaussQuadrature(16 * 2**level) if outcomes == 1 else Sobol(64 * 2**level)
-
-    features = problem.nominal.contexts.shape[1]
-    per_context = problem.nominal.most_outcomes
-    if features in GAUSS_NODES:
-        for level, n in enumerate(GAUSS_NODES[features]):
-            nodes = (n if order == 2 else 2 * min(n, MOST_LAGUERRE)) ** features
-            if level > 1 and total * nodes * per_context > MOST_EXPONENTS:
-                return
-            yield _Plan(GaussQuadrature(n), outcome_nodes(level), 1, total, True)
-            if order == 1 and n >= MOST_LAGUERRE:
-                return
-        return
-    contexts, n, level = min(total, MOST_CONTEXTS), SOBOL_NODES, 0
-    while level == 0 or contexts * REPLICATES * n * per_context <= MOST_EXPONENTS:
-        yield _Plan(Sobol(n), outcome_nodes(level), REPLICATES, contexts, not closed)
-        contexts, n, level = min(total, 2 * contexts), n * 2, level + 1
-
-
 def _evaluate(
     problem: Problem,
-    plan: _Plan,
+    plan: NodePlan,
     setting: Setting,
     terms: _Terms,
     key: PRNGKeyArray,
@@ -263,7 +215,7 @@ def _evaluate(
         floor = max(terms.allowance.floor, terms.floor)
         penalty = _best_penalty(moments, terms.allowance.excess, floor, previous)
         reserved = penalty * terms.allowance.excess
-    elif terms.least is not None:
+    elif isinstance(moments.model, PenalisedAmbiguity):
         penalty = float(moments.model.penalty)
     levels = moments.at(penalty)
     finite = penalty is None or penalty > terms.floor
@@ -274,7 +226,7 @@ def _evaluate(
         bias = (levels.value - float(levels.replicates.mean())) / (plan.replicates - 1)
     if len(contexts) < len(problem.nominal.contexts):
         variance += float(levels.by_context.var(ddof=1)) / len(contexts)
-    if plan.shrinks and finite:
+    if plan.settles and finite:
         bias = math.inf if previous is None else abs(value - previous.robust.value / unit)
     paid = 0.0 if penalty is None else -penalty * levels.slope
     radius = getattr(problem.ambiguity, "radius", None)
@@ -319,7 +271,8 @@ def _best_penalty(
         return floor + math.exp(low)
     if left(high) <= 0:
         return floor + math.exp(high)
-    return floor + math.exp(float(brentq(left, low, high, xtol=1e-11, rtol=1e-12)))
+    root = root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root
+    return floor + math.exp(root)
 
 
 def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import jax
 import jax.numpy as jnp
@@ -28,9 +29,9 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.dual import RobustValue, certify
 from hedgerow.losses import Loss
 from hedgerow.moments import Problem
-from hedgerow.nominal import EmpiricalNominal, Nominal
-from hedgerow.rules import FittedRule, Rule, SoftForest
-from hedgerow.solvers import Solver, TrainingTable, default_solver, train
+from hedgerow.nominal import EmpiricalNominal, Nominal, NominalDistribution
+from hedgerow.rules import FittedRule, GivenRule, Rule, SoftForest
+from hedgerow.solvers import Solver, Training, TrainingTable, default_solver, train
 from hedgerow.units import Units
 
 ROWS_AT_ONCE = 8192
@@ -72,7 +73,7 @@ class RobustPolicy(BaseEstimator):
     history_ : (steps,) array
         Estimate of the robust objective at each step, in the loss's units.
     status_ : str
-        "converged", "step limit", "stopped early" or "diverged".
+        "converged", "step limit", "stopped early" or "diverged"; "given" if nothing was learned.
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
     columns_ : dict or None
@@ -110,30 +111,15 @@ class RobustPolicy(BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
-        loss, given, rule, nominal_kind, solver = self._components()
-        X, y, weights = self._training_data(X, y, sample_weight)
-        self._single_outcome = y.ndim == 1
-        Y = _checks.outcomes(y)
-        decision_set = loss.decisions_for(Y.shape[1])
-        support = loss.support_for(Y.shape[1])
-        if support is not None:
-            _checks.within_support(Y, *support)
-
-        nominal = nominal_kind.build(X, Y, weights)
-        units = Units.measure(nominal, loss)
-        self._warn_of_constant_features(units)
-        ambiguity = given.resolve(units, loss, nominal)
-        if isinstance(self.ambiguity, CausalSinkhorn) and isinstance(
-            nominal_kind, EmpiricalNominal
-        ):
-            warn_if_causality_is_vacuous(nominal)
-
+        loss, _, rule, _, solver = self._components()
+        data = self._read(X, y, sample_weight)
+        units, nominal, ambiguity = data.units, data.nominal, data.ambiguity
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
+        single = _all_single(data.decision_set.in_units(units.z_unit))
         start = _single(units.constant / units.z_unit)
-        single = _all_single(decision_set.in_units(units.z_unit))
+        first = _build(rule, key_rule, self.n_features_in_, single, start)
         working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
-        first = _build(rule, key_rule, X.shape[1], single, start)
         setting = Setting(
             loss=working_loss,
             neighbourhood=ambiguity.neighbourhood(units, loss),
@@ -141,8 +127,9 @@ class RobustPolicy(BaseEstimator):
             outcome_nodes=solver.outcome_rule(working_loss),
         )
         model, allowance = ambiguity.in_units(units), None
-        if getattr(given, "radius", None) is not None:
-            begin = certify(Problem(first, nominal, units, loss, given), key_value, tolerance=0.1)
+        if getattr(ambiguity, "radius", None) is not None:
+            problem = Problem(first, nominal, units, loss, data.given)
+            begin = certify(problem, key_value, tolerance=0.1)
             model, allowance = model.replace(penalty=begin.penalty), begin.allowance
         with reporter(self.verbose, units.loss_unit) as progress:
             training = train(
@@ -156,18 +143,7 @@ class RobustPolicy(BaseEstimator):
                 progress,
                 _all_single(allowance),
             )
-        self.rule_: FittedRule = training.rule
-        self.units_ = units
-        self.nominal_ = nominal
-        self.ambiguity_ = ambiguity
-        self._given = given
-        self.history_ = training.history * units.loss_unit
-        self.status_ = training.status
-        self.n_outcomes_ = Y.shape[1]
-        self.n_decisions_ = decision_set.dimension
-        self._key = key_value
-        self._robust_value: RobustValue | None = None
-        self.columns_: dict | None = None
+        self._keep(data, training, key_value)
         if training.status == "diverged":
             warnings.warn(
                 f"Training diverged after {len(training.history)} of {solver.steps} steps; the "
@@ -176,6 +152,39 @@ class RobustPolicy(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[Any], Any],
+        loss: Loss,
+        X: Any,
+        y: Any,
+        *,
+        ambiguity: Ambiguity | None = None,
+        nominal: Nominal | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Return a policy that decides by a rule you already have, to be examined, not trained.
+
+        ``function`` maps one context (features,) to one decision, both in the data's units; it must
+        be written with ``jax.numpy``. Data, loss and ambiguity serve as in ``fit``: they set units
+        and the nominal distribution. Such a policy cannot be saved, since files hold no functions.
+        """
+        policy = cls(loss, ambiguity, nominal=nominal)
+        data = policy._read(X, y, sample_weight)
+        units = data.units
+        decision_set = data.decision_set.in_units(units.z_unit)
+        rule = GivenRule(
+            function=function,
+            x_centre=_single(units.x_centre),
+            x_spread=_single(units.x_spread),
+            z_unit=_single(units.z_unit),
+            decision_set=_all_single(decision_set),
+        )
+        training = Training(rule, np.empty(0), "given")
+        policy._keep(data, training, jax.random.key(0, impl="rbg"))
+        return policy
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
@@ -219,23 +228,18 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         X = self._contexts(X, reset=False)
         Y = self._outcomes(y, X)
-        support = self.loss.support_for(self.n_outcomes_)
-        if support is not None:
-            _checks.within_support(Y, *support)
+        _checks.within_support(Y, self.loss.support_for(self.n_outcomes_))
         nominal = (self.nominal or EmpiricalNominal()).build(
             X, Y, _checks.weights(sample_weight, len(X))
         )
-        hint = "None or an ambiguity model such as hedgerow.ERM()"
-        model = (
-            self._given
-            if ambiguity is None
-            else _checks.instance("ambiguity", ambiguity, Ambiguity, hint)
-        )
+        model = _part(ambiguity, self._given, Ambiguity, "ambiguity", "ERM()")
         return Problem(self.rule_, nominal, self.units_, self.loss, model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run."""
         check_is_fitted(self, "rule_")
+        if isinstance(self.rule_, GivenRule):
+            raise ValueError("A rule given as a function cannot be saved: files hold no functions.")
         leaves = jax.tree_util.tree_leaves(self.rule_)
         arrays = {f"rule.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         units = asdict(self.units_)
@@ -285,9 +289,9 @@ class RobustPolicy(BaseEstimator):
             part.check()
         return loss, ambiguity, rule, nominal, solver
 
-    def _training_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> _Data:
+        """Check the data and turn them into a nominal distribution with units of its own."""
+        loss, given, _, nominal_kind, _ = self._components()
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -295,7 +299,33 @@ class RobustPolicy(BaseEstimator):
         X = self._contexts(X, reset=True)
         y = _checks.numeric("Y", y)
         check_consistent_length(X, y)
-        return X, y, _checks.weights(sample_weight, len(X))
+        Y = _checks.outcomes(y)
+        decision_set = loss.decisions_for(Y.shape[1])
+        _checks.within_support(Y, loss.support_for(Y.shape[1]))
+        nominal = nominal_kind.build(X, Y, _checks.weights(sample_weight, len(X)))
+        units = Units.measure(nominal, loss)
+        self._warn_of_constant_features(units)
+        ambiguity = given.resolve(units, loss, nominal)
+        empirical = isinstance(nominal_kind, EmpiricalNominal)
+        if isinstance(self.ambiguity, CausalSinkhorn) and empirical:
+            warn_if_causality_is_vacuous(nominal)
+        return _Data(nominal, units, given, ambiguity, decision_set, y.ndim == 1)
+
+    def _keep(self, data: _Data, training: Training, key: jax.Array) -> None:
+        """Take on what was read and learned, all at once, when nothing can fail any more."""
+        self.rule_ = training.rule
+        self.units_ = data.units
+        self.nominal_ = data.nominal
+        self.ambiguity_ = data.ambiguity
+        self.history_ = training.history * data.units.loss_unit
+        self.status_ = training.status
+        self.n_outcomes_ = data.nominal.outcomes.shape[1]
+        self.n_decisions_ = data.decision_set.dimension
+        self.columns_: dict | None = None
+        self._given = data.given
+        self._single_outcome = data.single_outcome
+        self._key = key
+        self._robust_value: RobustValue | None = None
 
     def _contexts(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)
@@ -322,6 +352,17 @@ class RobustPolicy(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+class _Data(NamedTuple):
+    """What fit has read before it learns anything."""
+
+    nominal: NominalDistribution
+    units: Units
+    given: Ambiguity
+    ambiguity: Ambiguity
+    decision_set: DecisionSet
+    single_outcome: bool
 
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(

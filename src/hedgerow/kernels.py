@@ -62,6 +62,26 @@ class Kernel(eqx.Module):
         per_coordinate = jnp.broadcast_to(constant, centre.shape) + self.log_mass(centre)
         return jnp.sum(jnp.where(self.scale > 0, per_coordinate, 0.0), axis=-1)
 
+    def log_density(
+        self, centre: Float[Array, "*#b d"], point: Float[Array, "*#b d"]
+    ) -> Float[Array, "*b"]:
+        """Log-density at a point, over the coordinates that are not pinned; NEVER off the support.
+
+        ``centre`` and ``point`` broadcast against each other.
+        """
+        normaliser = self.log_normaliser(centre)
+        inside = jnp.ones(jnp.broadcast_shapes(centre.shape, point.shape)[:-1], bool)
+        if self.low is not None and self.high is not None:
+            inside = inside & jnp.all((point >= self.low) & (point <= self.high), axis=-1)
+        return jnp.where(inside, -self.cost(centre, point) / self.epsilon - normaliser, NEVER)
+
+    def cost(
+        self, centre: Float[Array, "*#b d"], point: Float[Array, "*#b d"]
+    ) -> Float[Array, "*b"]:
+        """‖(point − centre)/s‖_p^p; a pinned coordinate costs nothing."""
+        scale = jnp.where(self.scale > 0, self.scale, jnp.inf)
+        return jnp.sum(jnp.abs((point - centre) / scale) ** self.order, axis=-1)
+
     def log_mass(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Log-probability that the untruncated kernel puts on the support, per coordinate."""
         if self.low is None:

@@ -14,6 +14,7 @@ which is what both the search for the best penalty and the worst case's expected
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
+from hedgerow.ambiguity.base import decide
 from hedgerow.losses import Loss
 from hedgerow.nodes import Nodes, Reference
 from hedgerow.nominal import NominalDistribution
@@ -31,6 +33,7 @@ from hedgerow.solvers import TrainingTable
 from hedgerow.units import Units
 
 EXPONENTS_AT_ONCE = 2**21
+FEW = 32
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,34 @@ class Problem:
         """Return the model with numbers in the user's units."""
         return self.ambiguity.resolve(self.units, self.loss, self.nominal)
 
+    def working_loss(self) -> Loss:
+        """Return the loss in working units."""
+        units = self.units
+        return self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+
+    def largest_gain(self) -> float:
+        """How much moving a context can raise its mean loss, in working units.
+
+        Every context is tried with the decisions that belong to some of the others.
+        """
+        contexts = self.units.contexts(self.nominal.contexts)
+        some = contexts[np.unique(np.linspace(0, len(contexts) - 1, FEW).astype(int))]
+        own, tried = (np.asarray(_decide(self.rule, x)) for x in (contexts, some))
+        owner = self.nominal.entry_context
+        y = self.units.outcomes(self.nominal.outcomes)[self.nominal.entry_outcome]
+        loss = jax.jit(self.working_loss().__call__)
+        before, *after = (
+            np.bincount(owner, self.nominal.entry_mass * np.asarray(loss(z, y)))
+            for z in (own[owner], *(np.broadcast_to(z, (len(y), len(z))) for z in tried))
+        )
+        return float(np.max(np.max(after, axis=0) - before, initial=0.0))
+
     def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
         """Return loss and kernels in working units, in float64, with the given nodes."""
-        units = self.units
         return double(
             Setting(
-                loss=self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit),
-                neighbourhood=self.resolved().neighbourhood(units, self.loss),
+                loss=self.working_loss(),
+                neighbourhood=self.resolved().neighbourhood(self.units, self.loss),
                 context_nodes=context_nodes,
                 outcome_nodes=outcome_nodes,
             )
@@ -103,24 +127,21 @@ class Moments:
         self.replicates = replicates
         self._rule = double(problem.rule)
         nominal = problem.nominal
-        table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
-        self.nodes, at_once = self._effort(table)
-        self._batches = [_gather(table, piece) for piece in _pieces(contexts, at_once)]
+        self._table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
+        self.nodes, self._at_once = self._effort()
+        self._batches = [self.gather(contexts[rows]) for rows in self._rows()]
         keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
         self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
-        self._seen = None if self.model.spreads_by_penalty else self._look(self.model)
+        self._seen: list[Spread] | None = None
 
     def at(self, penalty: float | None) -> Levels:
         """Return the moments at a penalty in working units; None for a model without one."""
-        priced = self.model if penalty is None else self.model.replace(penalty=jnp.asarray(penalty))
-        seen = self._look(priced) if self._seen is None else self._seen
         pieces = [
             _levels(penalty, self.model, self.setting, batch, spread)
-            for batch, spread in zip(self._batches, seen, strict=True)
+            for batch, spread in zip(self._batches, self._look(penalty), strict=True)
         ]
         pooled, slopes, mass, replicates = (
-            np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-2)
-            for i in range(4)
+            np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-2) for i in range(4)
         )
         n = len(self.contexts)
         pooled, slopes, mass = pooled[:n], slopes[:n], mass[:n]
@@ -141,28 +162,54 @@ class Moments:
             group_mass=mass,
         )
 
-    def _look(self, model: Ambiguity) -> list[Spread]:
-        return [
+    def gather(self, contexts: np.ndarray) -> Batch:
+        """Return the given contexts of the nominal distribution as a batch."""
+        return _gather(self._table, contexts.astype(np.int32))
+
+    def pieces(
+        self, penalty: float | None
+    ) -> Iterator[tuple[np.ndarray, Float[Array, " c"], Batch, Spread]]:
+        """Yield positions, shares, outcomes and surroundings of some contexts at a time.
+
+        The last piece is padded to the length of the others with contexts that have no share.
+        """
+        seen = self._look(penalty)
+        for i, rows in enumerate(self._rows()):
+            whole = i * self._at_once + np.arange(len(rows)) < len(self.contexts)
+            share = jnp.asarray(np.where(whole, self.share[rows], 0.0))
+            yield rows, share, self._batches[i], seen[i]
+
+    def _look(self, penalty: float | None) -> list[Spread]:
+        """What the model sees around every context: the same at every penalty, for most models."""
+        if self._seen is not None:
+            return self._seen
+        model = self.model if penalty is None else self.model.replace(penalty=jnp.asarray(penalty))
+        seen = [
             _spreads(self._rule, model, self.setting, batch, keys)
             for batch, keys in zip(self._batches, self._keys, strict=True)
         ]
+        if not model.spreads_by_penalty:
+            self._seen = seen
+        return seen
 
-    def _effort(self, table: TrainingTable) -> tuple[int, int]:
+    def _rows(self) -> list[np.ndarray]:
+        """Positions of contexts in pieces of one length, the last one padded: one program."""
+        rows = np.arange(len(self.contexts))
+        return list(
+            np.pad(rows, (0, -len(rows) % self._at_once), mode="edge").reshape(-1, self._at_once)
+        )
+
+    def _effort(self) -> tuple[int, int]:
         """Nodes per context in a replicate, and how many contexts to take at a time."""
+        model = self.model.replace(penalty=1.0)  # any will do: only shapes are asked for
         seen = jax.eval_shape(
-            lambda batch: self.model.spread(self._rule, self.setting, batch, jax.random.key(0)),
-            jax.eval_shape(_gather, table, np.zeros(1, np.int32)),
+            lambda batch: model.spread(self._rule, self.setting, batch, jax.random.key(0)),
+            jax.eval_shape(_gather, self._table, np.zeros(1, np.int32)),
         )
         nodes = seen.log_weights.shape[1]
         outcome_nodes = 1 if seen.outcomes is None else seen.outcomes.shape[2]
-        exponents = nodes * table.most_outcomes * outcome_nodes
+        exponents = nodes * self._table.most_outcomes * outcome_nodes
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
-
-
-def _pieces(contexts: np.ndarray, size: int) -> list[np.ndarray]:
-    """Cut into pieces of one length, the last one padded, so that one program serves all."""
-    padded = np.pad(contexts, (0, -len(contexts) % size), mode="edge")
-    return list(padded.reshape(-1, size).astype(np.int32))
 
 
 def double(tree: Any) -> Any:
@@ -173,6 +220,11 @@ def double(tree: Any) -> Any:
         return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
     return jax.tree_util.tree_map(cast, tree)
+
+
+@jax.jit
+def _decide(rule: FittedRule, contexts: Array) -> Array:
+    return decide(rule, contexts)
 
 
 @jax.jit

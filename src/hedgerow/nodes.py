@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -95,28 +95,37 @@ class Sobol(Nodes):
 
 
 class GaussQuadrature(Nodes):
-    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (cut).
+    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (panels).
 
-    Meant for one to three coordinates. The Legendre rule is composite and covers the support out
-    to 12 standard deviations (p = 2) or 40 widths (p = 1) from the centre, the centre being a
-    panel edge.
+    Meant for one to three coordinates. The Legendre rule is composite, the centre being a panel
+    edge; it serves kernels with a cut support and, with ``panels``, integrands that are steep or
+    large far from the centre.
 
     Parameters
     ----------
     n : int
         Nodes per coordinate, or per panel for the Legendre rule.
+    panels : int or None
+        Panels on each side of the centre. None: 8 where the support is cut, else no panels.
+    reach : float or None
+        How far the panels go, in units of the scales. None: 12 standard deviations (p = 2) or 40
+        widths (p = 1).
     """
 
-    PANELS: ClassVar[int] = 8
+    traced = ("reach",)
     MOST: ClassVar[int] = 2_000_000
 
-    def __init__(self, n: int = 32) -> None:
+    def __init__(self, n: int = 32, panels: int | None = None, reach: Any = None) -> None:
         self.n = n
+        self.panels = panels
+        self.reach = reach
         self.check()
 
     def check(self) -> None:
         """There must be at least one node per coordinate."""
         _checks.count("n", self.n)
+        if self.panels is not None:
+            _checks.count("panels", self.panels)
 
     def __call__(
         self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
@@ -136,8 +145,8 @@ class GaussQuadrature(Nodes):
 
     def _per_coordinate(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
         """Offsets and log-weights (…, nodes, d) along each coordinate."""
-        if kernel.low is not None:
-            return self._legendre(kernel, centre)
+        if kernel.low is not None or self.panels is not None:
+            return self._legendre(kernel, centre, self.panels or 8)
         if kernel.order == 2:
             points, weights = np.polynomial.hermite.hermgauss(self.n)
             points, weights = points * math.sqrt(2), weights / math.sqrt(math.pi)
@@ -151,15 +160,15 @@ class GaussQuadrature(Nodes):
         shape = (*centre.shape[:-1], len(points), centre.shape[-1])
         return jnp.broadcast_to(offsets, shape), jnp.broadcast_to(log_weights[:, None], shape)
 
-    def _legendre(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
+    def _legendre(self, kernel: Kernel, centre: Array, panels: int) -> tuple[Array, Array]:
         reach = (40.0 if kernel.order == 1 else 12.0) * kernel.width
+        if self.reach is not None:
+            reach = self.reach * kernel.scale
         low, high = kernel.bounds(centre)
         low, high = jnp.maximum(low, -reach), jnp.minimum(high, reach)
         points, weights = np.polynomial.legendre.leggauss(self.n)
-        unit = (np.arange(self.PANELS)[:, None] + (points + 1) / 2).ravel() / self.PANELS
-        log_unit = jnp.asarray(
-            np.log(np.tile(weights / 2, self.PANELS) / self.PANELS), centre.dtype
-        )
+        unit = (np.arange(panels)[:, None] + (points + 1) / 2).ravel() / panels
+        log_unit = jnp.asarray(np.log(np.tile(weights / 2, panels) / panels), centre.dtype)
         unit = jnp.asarray(unit, centre.dtype)[:, None]
         halves = []
         for edge in (low[..., None, :], high[..., None, :]):
@@ -206,10 +215,7 @@ class Reference(Nodes):
 
     def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
         points = jnp.asarray(self.points, centre.dtype)
-        # a pinned coordinate costs nothing
-        scale = jnp.where(kernel.scale > 0, kernel.scale, jnp.inf)
-        gaps = jnp.abs(points - centre[..., None, :]) / scale
-        log_terms = -jnp.sum(gaps**kernel.order, axis=-1) / kernel.epsilon
+        log_terms = -kernel.cost(centre[..., None, :], points) / kernel.epsilon
         if self.weights is None:
             return log_terms
         return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))

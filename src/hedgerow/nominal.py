@@ -52,6 +52,16 @@ class NominalDistribution:
         """The largest number of outcomes that any one context has."""
         return int(self.count.max())
 
+    @property
+    def entry_context(self) -> np.ndarray:
+        """The context of each entry, k."""
+        return np.repeat(np.arange(len(self.contexts)), self.count)
+
+    @property
+    def entry_place(self) -> np.ndarray:
+        """The place of each entry among those of its context, i."""
+        return np.arange(len(self.entry_outcome)) - np.repeat(self.start, self.count)
+
     def joint_mass(self) -> np.ndarray:
         """Mass of each entry under P̂: m_k · p̂_ki."""
         return np.repeat(self.context_mass, self.count) * self.entry_mass

@@ -2,11 +2,12 @@
 
 from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Spread, Tilt
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
+from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
 from hedgerow.ambiguity.penalised import Allowance, PenalisedAmbiguity
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
-from hedgerow.ambiguity.transport import TransportAmbiguity
+from hedgerow.ambiguity.transport import SinkhornAmbiguity, TransportAmbiguity
 
 __all__ = [
     "ERM",
@@ -15,10 +16,12 @@ __all__ = [
     "Ambiguity",
     "Batch",
     "CausalSinkhorn",
+    "CausalWasserstein",
     "Neighbourhood",
     "PenalisedAmbiguity",
     "Setting",
     "Sinkhorn",
+    "SinkhornAmbiguity",
     "Spread",
     "Tilt",
     "TransportAmbiguity",

@@ -13,11 +13,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
-from hedgerow.ambiguity.transport import TransportAmbiguity
+from hedgerow.ambiguity.transport import SinkhornAmbiguity
 from hedgerow.nominal import NominalDistribution
 
 
-class CausalSinkhorn(TransportAmbiguity):
+class CausalSinkhorn(SinkhornAmbiguity):
     """Ambiguity by causal Sinkhorn discrepancy.
 
     Parameters

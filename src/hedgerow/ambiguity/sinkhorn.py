@@ -8,11 +8,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
-from hedgerow.ambiguity.transport import TransportAmbiguity
+from hedgerow.ambiguity.transport import SinkhornAmbiguity
 from hedgerow.nominal import NominalDistribution
 
 
-class Sinkhorn(TransportAmbiguity):
+class Sinkhorn(SinkhornAmbiguity):
     """Ambiguity by Sinkhorn discrepancy without the causality constraint.
 
     Takes the parameters of ``CausalSinkhorn``.

@@ -1,4 +1,4 @@
-"""What the Sinkhorn models share: a transport cost, its kernels, and moments over them.
+"""What models that move points share: a transport cost, and for Sinkhorn's its kernels.
 
     c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
 
@@ -28,43 +28,18 @@ from hedgerow.units import Units
 
 
 class TransportAmbiguity(PenalisedAmbiguity):
-    """Shared by the Sinkhorn models: penalty or radius, epsilon, order, scales of the cost."""
+    """Shared by models with a transport cost: its order and scales."""
 
-    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
     order: int
-
-    def __init__(
-        self,
-        penalty: float | None = None,
-        epsilon: float = 0.1,
-        order: int = 2,
-        *,
-        radius: float | None = None,
-        x_scale: Any = 1.0,
-        y_scale: Any = 1.0,
-        loss_scale: Any = 1.0,
-    ) -> None:
-        self.penalty = penalty
-        self.epsilon = epsilon
-        self.order = order
-        self.radius = radius
-        self.x_scale = x_scale
-        self.y_scale = y_scale
-        self.loss_scale = loss_scale
-        self.check()
+    x_scale: Any
+    y_scale: Any
 
     def check(self) -> None:
-        """Penalty or radius, epsilon and scales are in range; the order is 1 or 2."""
+        """Penalty or radius and scales are in range; the order is 1 or 2."""
         super().check()
-        _checks.positive("epsilon", self.epsilon)
         _checks.one_of("order", self.order, (1, 2))
         _checks.scale("x_scale", self.x_scale)
         _checks.scale("y_scale", self.y_scale)
-
-    @property
-    def temperature(self) -> Any:
-        """λε."""
-        return self.penalty * self.epsilon
 
     def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
         """Fix the scales, and refuse an inadmissible penalty (paper: condit-1)."""
@@ -101,6 +76,60 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """ρ with ρ^p = discrepancy; NaN below 0, where a discrepancy has no root."""
         return discrepancy ** (1 / self.order) if discrepancy >= 0 else float("nan")
 
+    def neighbourhood(self, units: Units, loss: Loss) -> Neighbourhood:
+        """Kernels of both coordinates, cut to the loss's outcome support.
+
+        Without an ε of the model's own they stand for the cost alone, with ε = 1.
+        """
+        support = loss.support_for(len(units.y_unit))
+        low = high = None
+        if support is not None and np.any(np.isfinite(support)):
+            low, high = (jnp.asarray(end / units.y_unit) for end in support)
+        epsilon = jnp.asarray(getattr(self, "epsilon", 1.0))
+        x_scale = jnp.asarray(self.x_scale * units.x_factor)
+        y_scale = jnp.asarray(self.y_scale / units.y_unit)
+        return Neighbourhood(
+            context=Kernel(self.order, epsilon, x_scale),
+            outcome=Kernel(self.order, epsilon, y_scale, low, high),
+        )
+
+
+class SinkhornAmbiguity(TransportAmbiguity):
+    """Shared by the Sinkhorn models, which smear points out: ε, kernels, moments over them."""
+
+    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
+    epsilon: Any
+
+    def __init__(
+        self,
+        penalty: float | None = None,
+        epsilon: float = 0.1,
+        order: int = 2,
+        *,
+        radius: float | None = None,
+        x_scale: Any = 1.0,
+        y_scale: Any = 1.0,
+        loss_scale: Any = 1.0,
+    ) -> None:
+        self.penalty = penalty
+        self.epsilon = epsilon
+        self.order = order
+        self.radius = radius
+        self.x_scale = x_scale
+        self.y_scale = y_scale
+        self.loss_scale = loss_scale
+        self.check()
+
+    def check(self) -> None:
+        """Epsilon is positive too."""
+        super().check()
+        _checks.positive("epsilon", self.epsilon)
+
+    @property
+    def temperature(self) -> Any:
+        """λε."""
+        return self.penalty * self.epsilon
+
     def least_discrepancy(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
     ) -> float:
@@ -109,7 +138,7 @@ class TransportAmbiguity(PenalisedAmbiguity):
         Volume is counted in the user's units; in units of the scales where those are "auto", so
         that changing units changes nothing there. Features that never vary take no part.
         """
-        around = _kernels(setting)
+        around = kernels_of(setting)
         contexts = _mean_log_normaliser(
             around.context,
             setting.context_nodes,
@@ -126,23 +155,9 @@ class TransportAmbiguity(PenalisedAmbiguity):
         )
         return -float(self.epsilon) * (contexts + outcomes)
 
-    def neighbourhood(self, units: Units, loss: Loss) -> Neighbourhood:
-        """Kernels of both coordinates, cut to the loss's outcome support."""
-        support = loss.support_for(len(units.y_unit))
-        low = high = None
-        if support is not None and np.any(np.isfinite(support)):
-            low, high = (jnp.asarray(end / units.y_unit) for end in support)
-        epsilon = jnp.asarray(self.epsilon)
-        x_scale = jnp.asarray(self.x_scale * units.x_factor)
-        y_scale = jnp.asarray(self.y_scale / units.y_unit)
-        return Neighbourhood(
-            context=Kernel(self.order, epsilon, x_scale),
-            outcome=Kernel(self.order, epsilon, y_scale, low, high),
-        )
-
     def spread(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Spread:
         """Place nodes around contexts and, where the loss needs them, around outcomes."""
-        around = _kernels(setting)
+        around = kernels_of(setting)
         key_context, key_outcome = jax.random.split(key)
         points, log_weights = setting.context_nodes(around.context, batch.contexts, key_context)
         seen = Spread(points, decide(rule, points), log_weights)
@@ -157,13 +172,14 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """G_ki at every context node."""
         z = spread.decisions[:, :, None, :]
         if spread.outcomes is None or spread.outcome_log_weights is None:
-            kernel = _kernels(setting).outcome
+            kernel = kernels_of(setting).outcome
             return setting.loss.log_moment(z, batch.outcomes[:, None], kernel, self.temperature)
         values = setting.loss(z[:, :, :, None, :], spread.outcomes[:, None]) / self.temperature
         return jax.nn.logsumexp(values + spread.outcome_log_weights[:, None], axis=-1)
 
 
-def _kernels(setting: Setting) -> Neighbourhood:
+def kernels_of(setting: Setting) -> Neighbourhood:
+    """The kernels of a setting that must have them."""
     if setting.neighbourhood is None:
         raise ValueError("A transport model needs kernels around its points; got none.")
     return setting.neighbourhood

@@ -28,6 +28,7 @@ class Loss(Component):
     """Base of all losses (abstract)."""
 
     has_log_moment: ClassVar[bool] = False
+    has_worst_outcome: ClassVar[bool] = False
     outcome_support: Any = None
 
     def __call__(self, z: Any, y: Any) -> Any:
@@ -101,6 +102,30 @@ class Loss(Component):
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
         """Log E exp(Ψ(z, y + ξ)/temperature) in closed form, where ``has_log_moment``."""
+        raise NotImplementedError
+
+    def tilted_outcome(
+        self,
+        uniform: Float[Array, "*b d"],
+        z: Float[Array, "*b k"],
+        y: Float[Array, "*b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Map uniforms to outcomes with density ∝ kernel·exp(Ψ/temperature), if closed form."""
+        raise NotImplementedError
+
+    def worst_outcome(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        cost: Kernel,
+        penalty: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Outcome that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }, where ``has_worst_outcome``.
+
+        ``cost`` brings the order p, the scales s and the support; its ε is not used.
+        """
         raise NotImplementedError
 
     def smallest_penalty(

@@ -2,7 +2,17 @@
 
 from hedgerow.rules.affine import Affine, Constant
 from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.given import GivenRule
 from hedgerow.rules.soft_forest import Forest, SoftForest
 from hedgerow.rules.two_layer import TwoLayer
 
-__all__ = ["Affine", "Constant", "FittedRule", "Forest", "Rule", "SoftForest", "TwoLayer"]
+__all__ = [
+    "Affine",
+    "Constant",
+    "FittedRule",
+    "Forest",
+    "GivenRule",
+    "Rule",
+    "SoftForest",
+    "TwoLayer",
+]

@@ -3,8 +3,9 @@
 A step draws contexts and nodes, evaluates exponents e, lets the solver estimate u = log E exp(e),
 and follows the gradient of Σ weight·e with weight = T·mass·exp(log_weights + e − u) held fixed.
 Under a hard radius the penalty is learned along with the rule, through its logarithm above the
-smallest admissible one, and the objective is λ·ρ̄ + T(λ)·Σ mass·u. Steps run in compiled stretches; between stretches the host reports progress, watches for trouble
-and can be interrupted without losing what was learned.
+smallest admissible one, and the objective is λ·ρ̄ + T(λ)·Σ mass·u. Steps run in compiled stretches;
+between stretches the host reports progress, watches for trouble and can be interrupted without
+losing what was learned.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from hedgerow.ambiguity import Allowance, Ambiguity, Setting, Tilt
+from hedgerow.ambiguity import Allowance, Ambiguity, PenalisedAmbiguity, Setting, Tilt
 from hedgerow.kernels import NEVER
 from hedgerow.nodes import Anchored
 from hedgerow.rules import FittedRule
@@ -83,10 +84,12 @@ def train(
     """
     parameters, fixed = rule.split()
     log_penalty = None
-    if allowance is not None:
+    if allowance is not None and isinstance(ambiguity, PenalisedAmbiguity):
         log_penalty = jnp.log(jnp.asarray(ambiguity.penalty - allowance.floor, jnp.float32))
     pooled = ambiguity.pooled or solver.shares_tracker
-    state = _begin(Learned(parameters, log_penalty), solver, 1 if pooled or not solver.remembers else slots)
+    state = _begin(
+        Learned(parameters, log_penalty), solver, 1 if pooled or not solver.remembers else slots
+    )
     steps = int(solver.steps)
     history = np.empty(0)
     status = None
@@ -181,7 +184,7 @@ def _stretch(
             model = priced(parameters)
             temperature = jnp.asarray(model.temperature)
             objective = temperature * value
-            if allowance is not None:
+            if allowance is not None and isinstance(model, PenalisedAmbiguity):
                 objective = objective + model.penalty * allowance.excess
             inner = jnp.sum(jax.lax.stop_gradient(weights) * tilt.exponents)
             # the objective's own derivative is that of T and λ·ρ̄; the rule acts through inner
