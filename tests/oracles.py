@@ -73,3 +73,40 @@ def gradient_by_differences(function, point, step=1e-6):
     steps = step * np.eye(point.size).reshape(point.size, *point.shape)
     slopes = [(function(point + h) - function(point - h)) / (2 * step) for h in steps]
     return np.reshape(slopes, point.shape)
+
+
+def worst_over_plans(
+    x, y, losses, grid_x, grid_y, *, epsilon, order, causal, penalty=None, radius=None
+):
+    """max E Ψ over plans from equally weighted points to a grid, by a conic solver.
+
+    The definition itself: γ ≥ 0 with the nominal as first marginal, X ⊥ Ŷ | X̂ if ``causal``, and
+    R = E c_p + ε Σ γ log(γ/P̂) either priced or at most radius^order. Returns the optimal value, the
+    expected loss and R.
+    """
+    import cvxpy
+
+    mass = 1 / len(x)
+    cost = [
+        np.abs(grid_x[:, None] - a).sum(-1) ** order + np.abs(grid_y[None] - b).sum(-1) ** order
+        for a, b in zip(x, y, strict=True)
+    ]
+    plans = [cvxpy.Variable(losses.shape, nonneg=True) for _ in x]
+    constraints = [cvxpy.sum(plan) == mass for plan in plans]
+    if causal:
+        first = {}
+        for i, a in enumerate(map(tuple, x)):
+            j = first.setdefault(a, i)
+            if j != i:
+                constraints.append(cvxpy.sum(plans[i], axis=1) == cvxpy.sum(plans[j], axis=1))
+    gain = sum(cvxpy.sum(cvxpy.multiply(plan, losses)) for plan in plans)
+    discrepancy = sum(
+        cvxpy.sum(cvxpy.multiply(plan, c)) + epsilon * cvxpy.sum(cvxpy.rel_entr(plan, mass))
+        for plan, c in zip(plans, cost, strict=True)
+    )
+    if radius is not None:
+        constraints.append(discrepancy <= radius**order)
+    objective = gain if penalty is None else gain - penalty * discrepancy
+    problem = cvxpy.Problem(cvxpy.Maximize(objective), constraints)
+    problem.solve(solver=cvxpy.CLARABEL)
+    return problem.value, gain.value, discrepancy.value

@@ -191,7 +191,8 @@ class _Terms(NamedTuple):
             return cls(nominal, None, None, 0.0)
         about = (problem.units, problem.loss, problem.nominal, setting)
         floor = 0.0
-        if setting.neighbourhood is not None and not problem.rule.bounded:
+        unbounded = not isinstance(setting.context_nodes, Reference) and not problem.rule.bounded
+        if setting.neighbourhood is not None and unbounded:
             middle = np.median(problem.units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
             rule = double(problem.rule)
             floor = smallest_penalty_for(rule, setting.loss, setting.neighbourhood, middle)

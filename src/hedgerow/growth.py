@@ -24,6 +24,8 @@ from hedgerow.losses import Loss
 from hedgerow.rules import FittedRule
 
 NEAR, FAR = 1e3, 1e6
+FLAT = 1e-4
+"""Smaller ratios, in working units, are those of gains that stay bounded."""
 CLIMBS = 20
 
 
@@ -34,10 +36,10 @@ def smallest_penalty_for(
 
     ``middle`` is the nominal outcome that rays start from; contexts start from 0.
     """
-    near, far = (np.asarray(_growth(rule, loss, around, middle, r)) for r in (NEAR, FAR))
-    if not np.all(np.isfinite([near, far])) or np.any(far > np.maximum(1.5 * near, 1e-12)):
+    near, far = (float(jnp.max(_growth(rule, loss, around, middle, r))) for r in (NEAR, FAR))
+    if not np.all(np.isfinite([near, far])) or far > max(1.5 * near, FLAT):
         return float("inf")
-    return float(np.max(np.where(far < near / 10, 0.0, far), initial=0.0))
+    return far if far > max(near / 10, FLAT) else 0.0
 
 
 @jax.jit

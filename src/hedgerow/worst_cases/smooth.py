@@ -13,14 +13,16 @@ corollary-worst-case). Sinkhorn has one a_ki = Q_k·exp(G_ki − H_ki) per outco
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.special import logsumexp
 
 from hedgerow import _checks
@@ -34,9 +36,9 @@ from hedgerow.nodes import Nodes, Reference, Sobol
 from hedgerow.rules import FittedRule
 from hedgerow.worst_cases.base import Draws, WorstCase, rows, to_users
 
-CANDIDATES, MOST_CANDIDATES = 256, 4096
-ENOUGH = 100
-MOST_DRAWS = 512
+CANDIDATES = 256
+WIDER = 1.3
+"""The Gaussian that candidates come from is this much wider than the bulk it covers."""
 
 
 @dataclass(frozen=True)
@@ -73,61 +75,62 @@ class SmoothWorstCase(WorstCase):
         return np.exp(logsumexp(np.array(logs), axis=0)) / self._volume("y")
 
     def sample(self, n: int, seed: int = 0) -> Draws:
-        """Draw n points: contexts among many candidates by their weights, then outcomes.
+        """Draw n points: an entry of the nominal, then a context, then an outcome.
 
-        Candidates are shifted Sobol points, a set of its own for each draw. A context whose
-        candidates hardly count gets four times as many, again and again up to a limit. Outcomes are
-        exact where the loss has a closed form; over a discrete reference measure all is exact.
+        Contexts are chosen by weight among candidates of their own: half from the kernel, half from
+        a Gaussian with the mean and spread that the dual found there. Outcomes are exact where the
+        loss has a closed form; over a discrete reference measure everything is.
         """
-        moments, nominal = self.certificate.moments, self.problem.nominal
-        rng = np.random.default_rng(seed)
-        share = moments.share / moments.share.sum()
-        source = moments.contexts[rng.choice(len(share), _checks.count("n", n), p=share)]
-        x = np.empty((n, nominal.contexts.shape[1]))
-        y = np.empty((n, nominal.outcomes.shape[1]))
-        effective = np.empty(n)
+        n = _checks.count("n", n)
+        moments, nominal, units = self.certificate.moments, self.problem.nominal, self.problem.units
         exact = isinstance(moments.setting.context_nodes, Reference)
-        pending, candidates = np.arange(n), CANDIDATES
-        while len(pending):
-            contexts = source[pending]
-            key = jax.random.key(rng.integers(2**31), impl="rbg")
-            x[pending], y[pending], effective[pending] = self._draw(contexts, candidates, key)
-            if exact or candidates >= MOST_CANDIDATES:
-                break
-            total = np.bincount(contexts, effective[pending], len(nominal.contexts))
-            poor = total < ENOUGH * np.bincount(contexts, minlength=len(nominal.contexts))
-            pending, candidates = pending[poor[contexts]], 4 * candidates
-        return Draws.of(x, y, source, np.inf if exact else float(effective.mean()))
-
-    def _draw(
-        self, source: np.ndarray, candidates: int, key: Array
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One point from each given context, and how many candidates stood behind it."""
-        moments, units = self.certificate.moments, self.problem.units
-        setting = moments.setting
-        exponents = self.problem.nominal.most_outcomes * max(moments.nodes, candidates)
-        if not isinstance(setting.context_nodes, Reference):
-            sampled = setting.outcome_nodes is not None
-            exponents *= candidates if sampled else 1
-            setting = Setting(
-                loss=setting.loss,
-                neighbourhood=setting.neighbourhood,
-                context_nodes=Sobol(candidates),
-                outcome_nodes=Sobol(candidates, seed=1) if sampled else None,
-            )
-        size = int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, MOST_DRAWS))
-        padded = np.pad(source, (0, -len(source) % size), mode="edge").reshape(-1, size)
+        rng = np.random.default_rng(seed)
+        position, place = self._draw_entries(rng, n)
+        source = moments.contexts[position]
+        sampled = moments.setting.outcome_nodes is not None and not exact
+        most = CANDIDATES * nominal.most_outcomes * (CANDIDATES if sampled else 1)
+        size = int(np.clip(EXPONENTS_AT_ONCE // most, 1, n))
+        key = jax.random.key(int(rng.integers(2**31)), impl="rbg")
+        parts = []
         with jax.enable_x64(True):
             model, rule = self._model(), double(self.problem.rule)
-            parts = [
-                _draw_piece(rule, model, setting, moments.gather(piece), jax.random.fold_in(key, i))
-                for i, piece in enumerate(padded)
-            ]
-        x, y, effective = (
-            np.concatenate([np.asarray(part[i]) for part in parts])[: len(source)] for i in range(3)
-        )
-        home = self.problem.nominal.contexts[source]
-        return to_users(units, x, home), y * units.y_unit, effective
+            setting = eqx.tree_at(
+                lambda s: s.outcome_nodes,
+                moments.setting,
+                Sobol(CANDIDATES, seed=1) if sampled else moments.setting.outcome_nodes,
+                is_leaf=lambda leaf: leaf is None,
+            )
+            bulk = None if exact else self._bulk()
+            for i, start in enumerate(range(0, n, size)):
+                some = np.minimum(np.arange(start, start + size), n - 1)
+                batch, chosen = moments.gather(source[some]), place[some]
+                around = bulk and tuple(
+                    part[position[some], np.minimum(chosen, part.shape[1] - 1)] for part in bulk
+                )
+                piece_key = jax.random.fold_in(key, i)
+                parts.append(_draw_piece(rule, model, setting, batch, chosen, around, piece_key))
+        x, y, effective = (np.concatenate([np.asarray(p[i]) for p in parts])[:n] for i in range(3))
+        x = to_users(units, x, nominal.contexts[source])
+        effective_size = np.inf if exact else float(effective.mean())
+        return Draws.of(x, y * units.y_unit, source, effective_size)
+
+    def _draw_entries(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of contexts among those the dual looked at, and places of outcomes therein."""
+        moments, nominal = self.certificate.moments, self.problem.nominal
+        position = rng.choice(len(moments.contexts), n, p=moments.share / moments.share.sum())
+        below = np.concatenate([[0.0], np.cumsum(nominal.entry_mass)])
+        start = nominal.start[moments.contexts[position]]
+        count = nominal.count[moments.contexts[position]]
+        level = below[start] + rng.random(n) * (below[start + count] - below[start])
+        place = np.searchsorted(below, level, side="right") - 1 - start
+        return position, np.clip(place, 0, count - 1)
+
+    def _bulk(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread of each context's tilted nodes, per group: (contexts, groups, d) each."""
+        parts = [_tilted_moments(seen, spreads) for seen, spreads in self._seen()]
+        total = len(self.certificate.moments.contexts)
+        mean, spread = (np.concatenate([np.asarray(p[i]) for p in parts])[:total] for i in (0, 1))
+        return mean, spread
 
     def _model(self) -> SinkhornAmbiguity:
         model = self.certificate.moments.model
@@ -261,31 +264,77 @@ def _log_outcome_marginal(
 
 
 @jax.jit
+def _tilted_moments(seen: _Seen, spreads: Spread) -> tuple[Array, Array]:
+    """Mean and standard deviation of context nodes under their tilted weights."""
+
+    def replicate(spread: Spread) -> tuple[Array, Array]:
+        weights = jnp.exp(seen.log_context_terms(spread))
+        first = jnp.einsum("cmg,cmd->cgd", weights, spread.points)
+        return first, jnp.einsum("cmg,cmd->cgd", weights, spread.points**2)
+
+    first, second = (jnp.mean(part, axis=0) for part in jax.lax.map(replicate, spreads))
+    return first, jnp.sqrt(jnp.maximum(second - first**2, 0.0))
+
+
+@jax.jit
 def _draw_piece(
-    rule: FittedRule, model: SinkhornAmbiguity, setting: Setting, batch: Batch, key: Array
+    rule: FittedRule,
+    model: SinkhornAmbiguity,
+    setting: Setting,
+    batch: Batch,
+    place: Int[Array, " r"],
+    bulk: tuple[Float[Array, "r d"], Float[Array, "r d"]] | None,
+    key: PRNGKeyArray,
 ) -> tuple[Array, Array, Array]:
-    """One point from each context of a batch, and how many candidates stood behind it."""
-    key_nodes, key_outcome, key_context, key_tilt = jax.random.split(key, 4)
+    """One point from each row of a batch, and how many candidates stood behind it."""
+    key_nodes, key_candidates, key_context, key_tilt = jax.random.split(key, 4)
     spread = model.spread(rule, setting, batch, key_nodes)
+    if bulk is not None:
+        kernel = kernels_of(setting).context
+        points, log_weights = _candidates(kernel, batch.contexts, bulk, key_candidates)
+        spread = spread._replace(
+            points=points, decisions=decide(rule, points), log_weights=log_weights
+        )
     tilt = model.tilt_of(spread, setting, batch)
     each = jnp.arange(len(batch.contexts))
-    outcome = jax.random.categorical(key_outcome, _log(batch.outcome_mass))
-    group = jnp.minimum(outcome, tilt.exponents.shape[1] - 1)
-    logits = (tilt.log_weights + tilt.exponents)[each, group]
+    group = jnp.minimum(place, tilt.exponents.shape[1] - 1)
+    logits = tilt.log_weights[:, 0] + tilt.exponents[each, group]
     node = jax.random.categorical(key_context, logits)
     effective = _effective(logits)
     x, z, home = spread.points[each, node], spread.decisions[each, node], batch.outcomes
-    home = home[each, outcome]
+    home = home[each, place]
     if spread.outcomes is None or spread.outcome_log_weights is None:
         uniform = jax.random.uniform(key_tilt, home.shape, home.dtype, minval=1e-300)
         kernel = kernels_of(setting).outcome
         y = setting.loss.tilted_outcome(uniform, z, home, kernel, model.temperature)
         return x, y, effective
-    candidates = spread.outcomes[each, outcome]
+    candidates = spread.outcomes[each, place]
     gains = setting.loss(z[:, None, :], candidates) / model.temperature
-    logits = spread.outcome_log_weights[each, outcome] + gains
+    logits = spread.outcome_log_weights[each, place] + gains
     y = candidates[each, jax.random.categorical(key_tilt, logits)]
     return x, y, jnp.minimum(effective, _effective(logits))
+
+
+def _candidates(
+    kernel: Kernel,
+    contexts: Float[Array, "r d"],
+    bulk: tuple[Float[Array, "r d"], Float[Array, "r d"]],
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, "r m d"], Float[Array, "r m"]]:
+    """Half from the kernel, half from a Gaussian around the bulk; weighted by kernel/mixture."""
+    half = CANDIDATES // 2
+    key_kernel, key_bulk = jax.random.split(key)
+    mean, spread = (part[:, None, :] for part in bulk)
+    standard = Kernel(2, jnp.asarray(2.0), jnp.ones_like(kernel.scale))
+    normal = Sobol(half, seed=1)(standard, jnp.zeros_like(contexts), key_bulk)[0]
+    width = jnp.where(kernel.scale > 0, jnp.maximum(WIDER * spread, 1e-3 * kernel.width), 0.0)
+    around_bulk = jnp.where(kernel.scale > 0, mean + width * normal, contexts[:, None])
+    points = jnp.concatenate([Sobol(half)(kernel, contexts, key_kernel)[0], around_bulk], axis=1)
+    safe = jnp.where(width > 0, width, 1.0)
+    log_normal = -(((points - mean) / safe) ** 2) / 2 - jnp.log(safe * math.sqrt(2 * math.pi))
+    log_bulk = jnp.sum(jnp.where(width > 0, log_normal, 0.0), axis=-1)
+    log_kernel = kernel.log_density(contexts[:, None], points)
+    return points, log_kernel - jnp.logaddexp(log_kernel, log_bulk) + math.log(1 / half)
 
 
 def _log_kernel(kernel: Kernel, nodes: Nodes | None, centre: Array, point: Array) -> Array:

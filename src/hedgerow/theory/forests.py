@@ -1,0 +1,152 @@
+"""How steep a soft forest is (paper: prop-srf-lip).
+
+Think of x walking down one tree. With ψ_i = 1 − s_i when it turns left at gate i and −s_i when it
+turns right, M = Σ_i ψ_i w_i·u/τ along the route is a martingale in the levels, and for unit vectors
+a, u
+
+    a·∂f[u] = E[ a·π M ],     a·∂²f[u,u] = E[ a·π (M² − ⟨M⟩) ],     ⟨M⟩ = Σ_i s_i(1−s_i)(w_i·u/τ)².
+
+Both factors beside a·π have mean 0, so π counts only through its spread; and E M² = E⟨M⟩, whose
+terms are at most (w_i·u/τ)²/4, so D gates on a route count as √D and not as D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial.distance import pdist
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow.estimator import RobustPolicy
+from hedgerow.rules.soft_forest import Forest
+
+
+@dataclass(frozen=True)
+class ForestConstants:
+    """How steep a soft forest is: ‖f(x) − f(x')‖ ≤ L‖x − x'‖, ‖∂f(x) − ∂f(x')‖ ≤ S‖x − x'‖.
+
+    Norms are Euclidean, those of derivatives the operator norms.
+
+    Attributes
+    ----------
+    lipschitz, smoothness : float
+        L and S of this forest, valid everywhere; the sharpest known here.
+    depth : int
+        D: gates on a route, of a tree with 2^D leaves.
+    gate_norm : float
+        W = max ‖w‖/τ over all gates.
+    leaf_norm : float
+        Π = max ‖π‖ over all leaves.
+    leaf_spread : float
+        R: half the largest distance between two leaves of one tree; at most Π.
+    """
+
+    lipschitz: float
+    smoothness: float
+    depth: int
+    gate_norm: float
+    leaf_norm: float
+    leaf_spread: float
+
+    @property
+    def uniform_lipschitz(self) -> float:
+        """½·√D·W·Π: valid for every forest with these norms, and attained at depth 1."""
+        return math.sqrt(self.depth) * self.gate_norm * self.leaf_norm / 2
+
+    @property
+    def uniform_smoothness(self) -> float:
+        """½·D·W²·Π: valid for every forest with these norms."""
+        return self.depth * self.gate_norm**2 * self.leaf_norm / 2
+
+    @property
+    def printed_lipschitz(self) -> float:
+        """(D−1)·W·Π, as in the paper (prop-srf-lip); wrong at depth 1, where it is 0."""
+        return (self.depth - 1) * self.gate_norm * self.leaf_norm
+
+    @property
+    def printed_smoothness(self) -> float:
+        """(D−1)·(D−¾)·W²·Π, as in the paper (prop-srf-lip); wrong at depth 1, where it is 0."""
+        return (self.depth - 1) * (self.depth - 0.75) * self.gate_norm**2 * self.leaf_norm
+
+
+def forest_constants(rule: Forest) -> ForestConstants:
+    """Return the constants of a fitted forest, per standardised context and in working units.
+
+    A tree whose leaves lie at most 2R apart is bounded by
+
+        L = ½·R·max_l ‖W_l‖/τ,      S = R·min( ½·max_l ‖W_l‖², √q_D·W² )/τ²,
+
+    where W_l stacks the gates on the route to leaf l (an operator norm, at most √D·W), W is the
+    largest gate, and q_D = Σ_{k<D} (½√k + ¼)². A forest is the mean of its trees, and so are these.
+
+    L is Cauchy–Schwarz: E[a·π M] ≤ sd(a·π)·sd(M) ≤ R·½·max_l ‖W_l u‖/τ. S is R·E|M² − ⟨M⟩|: at most
+    R·2·E⟨M⟩, and at most R times the root mean square, which adds up over levels. There the step
+    from M_k is ψ·ω·(2M_k + (1−2s)·ω) with ω = w·u/τ, in the mean square at most (½√k + ¼)²·W⁴/τ⁴.
+    """
+    _checks.instance("rule", rule, Forest, "a fitted forest, such as rule_ of a fitted policy")
+    return _forest_constants(
+        np.asarray(rule.gate_weights, np.float64), _leaf_decisions(rule), float(rule.temperature)
+    )
+
+
+def policy_constants(policy: RobustPolicy) -> ForestConstants:
+    """Return the constants of a fitted policy's forest in the user's units.
+
+    ``lipschitz`` is in units of the decision per unit of the features. The weights of every gate
+    are divided by their features' standard deviations and every leaf multiplied by the decisions'
+    units before norms are taken, so a feature that no gate looks at costs nothing.
+    """
+    _checks.instance("policy", policy, RobustPolicy, "a fitted hedgerow.RobustPolicy")
+    check_is_fitted(policy, "rule_")
+    rule, units = policy.rule_, policy.units_
+    if not isinstance(rule, Forest):
+        raise TypeError(
+            f"The policy's rule must be a SoftForest to have these constants; it is a "
+            f"{type(rule).__name__}."
+        )
+    weights = np.asarray(rule.gate_weights, np.float64)
+    if rule.features is None:
+        weights = weights * units.x_factor
+    else:
+        weights = weights * units.x_factor[np.asarray(rule.features)][:, None, :]
+    return _forest_constants(weights, _leaf_decisions(rule) * units.z_unit, float(rule.temperature))
+
+
+def _forest_constants(
+    weights: Float[np.ndarray, "t g m"], leaves: Float[np.ndarray, "t l k"], temperature: float
+) -> ForestConstants:
+    if not temperature > 0:
+        raise ValueError(
+            "A hard forest (temperature 0) jumps at its splits and has no Lipschitz constant; ask "
+            "for that of the soft forest it came from."
+        )
+    weights = weights / temperature
+    depth = leaves.shape[1].bit_length() - 1
+    routes = [2**level - 1 + np.arange(2**depth) % 2**level for level in range(depth)]
+    on_route = np.stack(routes, axis=1)
+    gate_norms = np.linalg.norm(weights, axis=2).max(axis=1)
+    spreads = np.array([pdist(tree).max() / 2 for tree in leaves])
+    squared_routes = np.array([_largest_route(tree[on_route]) for tree in weights])
+    increments = sum((math.sqrt(level) / 2 + 0.25) ** 2 for level in range(depth))
+    curvatures = np.minimum(squared_routes / 2, math.sqrt(increments) * gate_norms**2)
+    return ForestConstants(
+        lipschitz=float(np.mean(spreads * np.sqrt(squared_routes) / 2)),
+        smoothness=float(np.mean(spreads * curvatures)),
+        depth=depth,
+        gate_norm=float(gate_norms.max()),
+        leaf_norm=float(np.linalg.norm(leaves, axis=2).max()),
+        leaf_spread=float(spreads.max()),
+    )
+
+
+def _largest_route(gates: Float[np.ndarray, "l depth m"]) -> float:
+    """Largest squared operator norm of the gates on one route."""
+    return float(np.linalg.eigvalsh(gates @ gates.transpose(0, 2, 1))[:, -1].max())
+
+
+def _leaf_decisions(rule: Forest) -> Float[np.ndarray, "t l k"]:
+    return np.asarray(rule.leaf_decisions(), np.float64)
