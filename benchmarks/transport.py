@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import seconds
-from hedgerow.plots_transport import example_measures
+from hedgerow.plots.transport import example_measures
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
 
 EPSILONS = (0.5, 0.1, 0.02, 0.005)

@@ -170,7 +170,10 @@ def test_the_same_seed_gives_the_same_file(train, tmp_path):
             "CausalSinkhorn",
             {"penalty": 50, "epsilon": 0.3, "order": 1},
         ),
+        (["--model", "sinkhorn", "--radius", "0.9"], "Sinkhorn", {"penalty": None, "radius": 0.9}),
+        (["--model", "causal-wasserstein", "--order", "2"], "CausalWasserstein", {"penalty": 10}),
         (["--model", "kl", "--penalty", "4"], "KL", {"penalty": 4}),
+        (["--model", "kl", "--radius", "0.1"], "KL", {"penalty": None, "radius": 0.1}),
         (["--model", "erm"], "ERM", {}),
     ],
 )
@@ -186,6 +189,7 @@ def test_every_model_can_be_asked_for(train, tmp_path, options, kind, parameters
     scales = [v for name, v in model.get_params().items() if name.endswith("_scale")]
     assert all(scale == "auto" for scale in scales)
     assert f"{options[1] if options else 'causal-sinkhorn'}" in result.stdout
+    assert ("that goes with the radius" in result.stdout) == ("--radius" in options)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +280,8 @@ def test_bad_input_gets_one_sentence_and_exit_code_1(train, options, message):
         ([*COSTS, "--holding", "2"], "give one number, or one per outcome (1); got 2"),
         ([*COSTS, "--model", "erm", "--penalty", "1"], "does not apply to --model erm"),
         ([*COSTS, "--model", "kl", "--epsilon", "1"], "does not apply to --model kl"),
+        ([*COSTS, "--model", "erm", "--radius", "1"], "does not apply to --model erm"),
+        ([*COSTS, "--penalty", "1", "--radius", "1"], "a penalty or a radius, not both"),
         ([*COSTS, "--rule", "affine", "--trees", "3"], "does not apply to --rule affine"),
         ([*COSTS, "--model", "magic"], "magic"),
         ([*COSTS, "--problem", "knapsack"], "knapsack"),

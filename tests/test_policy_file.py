@@ -30,6 +30,7 @@ def fitted(loss=LOSS, **settings):
         {"rule": hr.SoftForest(trees=3, depth=2, features_per_tree=2)},
         {"rule": hr.TwoLayer(8)},
         {"rule": hr.Affine(), "ambiguity": hr.KL(2.0)},
+        {"rule": hr.Affine(), "ambiguity": hr.Sinkhorn(radius=1.5, epsilon=0.3)},
         {"rule": hr.Constant(), "ambiguity": hr.ERM()},
         {"rule": None, "nominal": hr.NeighbourNominal(3), "ambiguity": None},
         {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._version import __version__
 
 if TYPE_CHECKING:
-    from hedgerow import datasets, plots
+    from hedgerow import datasets, plots, theory
     from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.dual import RobustValue, robust_value
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
     from hedgerow.solvers import SCGD, SCSC, NestedSGD
     from hedgerow.tables import TableEncoder
-    from hedgerow.worst_cases import worst_case
+    from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
+    from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
 
-_MODULES = ("datasets", "plots")
+_MODULES = ("datasets", "plots", "theory")
 _HOMES = {
     "ambiguity": ("ERM", "KL", "CausalSinkhorn", "CausalWasserstein", "Sinkhorn"),
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
@@ -38,7 +39,8 @@ _HOMES = {
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
     "solvers": ("SCGD", "SCSC", "NestedSGD"),
     "tables": ("TableEncoder",),
-    "worst_cases": ("worst_case",),
+    "transport": ("DiscreteMeasure", "TransportResult", "causal_sinkhorn", "sinkhorn"),
+    "worst_cases": ("DiscreteWorstCase", "SmoothWorstCase", "worst_case"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -54,6 +56,8 @@ __all__ = [
     "CausalWasserstein",
     "Constant",
     "CustomLoss",
+    "DiscreteMeasure",
+    "DiscreteWorstCase",
     "EmpiricalNominal",
     "Free",
     "GaussQuadrature",
@@ -70,15 +74,20 @@ __all__ = [
     "RobustValue",
     "Simplex",
     "Sinkhorn",
+    "SmoothWorstCase",
     "Sobol",
     "SoftForest",
     "TableEncoder",
+    "TransportResult",
     "TwoLayer",
     "__version__",
+    "causal_sinkhorn",
     "datasets",
     "load",
     "plots",
     "robust_value",
+    "sinkhorn",
+    "theory",
     "worst_case",
 ]
 

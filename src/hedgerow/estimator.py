@@ -176,7 +176,7 @@ class RobustPolicy(BaseEstimator):
         units = data.units
         decision_set = data.decision_set.in_units(units.z_unit)
         rule = GivenRule(
-            function=function,
+            function=jax.jit(function),  # traced once, however often it is asked
             x_centre=_single(units.x_centre),
             x_spread=_single(units.x_spread),
             z_unit=_single(units.z_unit),
@@ -306,9 +306,8 @@ class RobustPolicy(BaseEstimator):
         units = Units.measure(nominal, loss)
         self._warn_of_constant_features(units)
         ambiguity = given.resolve(units, loss, nominal)
-        empirical = isinstance(nominal_kind, EmpiricalNominal)
-        if isinstance(self.ambiguity, CausalSinkhorn) and empirical:
-            warn_if_causality_is_vacuous(nominal)
+        if self.ambiguity is not None and isinstance(nominal_kind, EmpiricalNominal):
+            warn_if_causality_is_vacuous(given, nominal)
         return _Data(nominal, units, given, ambiguity, decision_set, y.ndim == 1)
 
     def _keep(self, data: _Data, training: Training, key: jax.Array) -> None:

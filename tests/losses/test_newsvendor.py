@@ -496,3 +496,61 @@ def test_an_empty_support_is_refused(support):
 def test_a_custom_loss_offers_no_closed_form():
     assert Newsvendor.has_log_moment
     assert not CustomLoss.has_log_moment
+
+
+def tilted(loss, uniform, z, y, kernel, temperature):
+    return loss.tilted_outcome(uniform, z, y, kernel, temperature)
+
+
+def worst(loss, z, y, kernel, penalty):
+    return loss.worst_outcome(z, y, kernel, penalty)
+
+
+TILTED, WORST = double(tilted), double(worst)
+
+
+@pytest.mark.parametrize("support", [None, (0.0, np.inf), (0.0, 6.0)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_tilted_outcomes_have_the_tilted_distribution(order, support):
+    """Level u of the distribution function, against cumulated density on a fine grid."""
+    loss, temperature = Newsvendor(0.6, 1.0), 0.45
+    ends = (None, None) if support is None else tuple(np.array([end]) for end in support)
+    kernel = Kernel(order, np.float64(0.3), np.array([1.1]), *ends)
+    levels = np.array([1e-3, 0.1, 0.5, 0.9, 0.999])
+    z, y = np.full((5, 1), 2.5), np.full((5, 1), 1.0)
+    found = TILTED(loss, levels[:, None], z, y, kernel, temperature)[:, 0]
+    low, high = support or (-np.inf, np.inf)
+    grid = np.linspace(max(low, -30), min(high, 30), 2_000_001)
+    exponent = (0.6 * np.maximum(2.5 - grid, 0) + np.maximum(grid - 2.5, 0)) / temperature
+    exponent -= np.abs((grid - 1.0) / 1.1) ** order / 0.3
+    density = np.exp(exponent - exponent.max())
+    below = np.cumsum(density) - density / 2
+    assert np.interp(found, grid, below / density.sum()) == pytest.approx(levels, abs=5e-6)
+
+
+@pytest.mark.parametrize("support", [None, (0.0, 4.0)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_worst_outcome_beats_a_grid(order, support):
+    loss, penalty, scale = Newsvendor(0.6, 1.0), 1.3, 0.9
+    ends = (None, None) if support is None else tuple(np.array([end]) for end in support)
+    cost = Kernel(order, np.float64(1.0), np.array([scale]), *ends)
+    rng = np.random.default_rng(0)
+    z, y = rng.uniform(-1, 5, (40, 1)), rng.uniform(0, 4, (40, 1))
+    found = WORST(loss, z, y, cost, penalty)
+    low, high = support or (-20, 20)
+    grid = np.concatenate([np.linspace(low, high, 20_001), y[:, 0]])[:, None, None]
+
+    def gain(u):
+        return loss(z, u) - penalty * np.sum(np.abs((u - y) / scale) ** order, axis=-1)
+
+    best = gain(grid).max(axis=0)
+    assert np.all((found >= low) & (found <= high))
+    assert np.all(gain(found) >= best - 1e-12)
+    assert gain(found) == pytest.approx(best, abs=1e-5)
+
+
+def test_small_penalties_send_outcomes_to_the_ends_of_their_support():
+    cost = Kernel(1, np.float64(1.0), np.array([1.0]), np.array([0.0]), np.array([9.0]))
+    z, y = np.array([[2.0]]), np.array([[2.0]])
+    assert WORST(Newsvendor(0.6, 1.0), z, y, cost, 0.3)[0, 0] == 9.0
+    assert WORST(Newsvendor(5.0, 0.1), z, y, cost, 0.3)[0, 0] == 0.0

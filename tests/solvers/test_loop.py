@@ -21,6 +21,8 @@ MODELS = [
     hr.Sinkhorn(5.0, 0.1),
     hr.CausalSinkhorn(5.0, 0.1, order=1),
     hr.CausalSinkhorn(5.0, 0.1, order=2),
+    hr.CausalSinkhorn(radius=1.0, epsilon=0.3),
+    hr.CausalWasserstein(5.0),
 ]
 
 

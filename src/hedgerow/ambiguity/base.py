@@ -90,11 +90,17 @@ class Setting(eqx.Module):
 
 
 class Ambiguity(Component):
-    """Base of all ambiguity models (abstract)."""
+    """Base of all ambiguity models (abstract).
+
+    ``pooled``: one logarithm around everything. ``compositional``: there are logarithms to track.
+    ``spreads_by_penalty``: where to look depends on the penalty. ``plain``: what a causal model
+    comes down to where contexts have one outcome each.
+    """
 
     pooled: ClassVar[bool] = False
     compositional: ClassVar[bool] = True
     spreads_by_penalty: ClassVar[bool] = False
+    plain: ClassVar[str | None] = None
 
     @property
     def temperature(self) -> Any:
@@ -145,15 +151,17 @@ def losses_in_place(spread: Spread, loss: Loss, batch: Batch) -> Float[Array, "b
     return loss(spread.decisions[:, :1], batch.outcomes)[:, :, None]
 
 
-def warn_if_causality_is_vacuous(nominal: NominalDistribution) -> None:
+def warn_if_causality_is_vacuous(model: Ambiguity, nominal: NominalDistribution) -> None:
     """Say so when contexts have a single outcome, where causal and plain duals coincide."""
+    if model.plain is None:
+        return
     repeated = float(nominal.context_mass[nominal.count > 1].sum())
     if repeated < 0.01:
         often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"
         warnings.warn(
-            f"{often}, so CausalSinkhorn coincides with Sinkhorn on this nominal; "
+            f"{often}, so {type(model).__name__} coincides with {model.plain} on this nominal; "
             "for causal robustness give contexts several outcomes with "
             "nominal=AdaptedNominal() or nominal=NeighbourNominal().",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )

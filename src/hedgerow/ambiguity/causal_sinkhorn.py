@@ -10,6 +10,8 @@ x̂_k before it sees which ŷ_ki occurs.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 
 from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
@@ -39,6 +41,8 @@ class CausalSinkhorn(SinkhornAmbiguity):
     loss_scale : float or "auto"
         Unit of the penalty. "auto": the mean loss of the best constant decision.
     """
+
+    plain: ClassVar[str | None] = "Sinkhorn"
 
     def slots(self, nominal: NominalDistribution) -> int:
         """One logarithm per context."""

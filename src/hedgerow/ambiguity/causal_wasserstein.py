@@ -50,6 +50,7 @@ class CausalWasserstein(TransportAmbiguity):
     traced = ("penalty", "radius", "x_scale", "y_scale", "loss_scale")
     compositional: ClassVar[bool] = False
     spreads_by_penalty: ClassVar[bool] = True
+    plain: ClassVar[str | None] = "Wasserstein DRO"
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class Model(StrEnum):
 
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
+    causal_wasserstein = "causal-wasserstein"
     kl = "kl"
     erm = "erm"
 
@@ -131,11 +132,21 @@ def fit(
     ),
     model: Annotated[
         Model,
-        typer.Option(metavar="NAME", help="causal-sinkhorn, sinkhorn, kl or erm.", **IN_MODEL),
+        typer.Option(
+            metavar="NAME",
+            help="causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.",
+            **IN_MODEL,
+        ),
     ] = Model.causal_sinkhorn,
     penalty: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="Price of moving data; default: 10.", **IN_MODEL),
+    ] = None,
+    radius: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="How far data may move, instead of a price.", **IN_MODEL
+        ),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -179,15 +190,19 @@ def fit(
                 f"give one number, or one per outcome ({len(outcome)}); got {len(costs)}.",
                 param_hint=f"--{name}",
             )
-    transport = model in (Model.causal_sinkhorn, Model.sinkhorn)
+    smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
+    moved = smeared or model == Model.causal_wasserstein
     misplaced = {
         "--penalty": penalty is not None and model == Model.erm,
-        "--epsilon": epsilon is not None and not transport,
-        "--order": order is not None and not transport,
+        "--radius": radius is not None and model == Model.erm,
+        "--epsilon": epsilon is not None and not smeared,
+        "--order": order is not None and not moved,
     }
     for name, wrong in misplaced.items():
         if wrong:
             raise typer.BadParameter(f"does not apply to --model {model.value}.", param_hint=name)
+    if penalty is not None and radius is not None:
+        raise typer.BadParameter("give a penalty or a radius, not both.", param_hint="--radius")
     for name, value in (("--trees", trees), ("--depth", depth)):
         if value is not None and rule != RuleKind.forest:
             raise typer.BadParameter(f"does not apply to --rule {rule.value}.", param_hint=name)
@@ -202,6 +217,7 @@ def fit(
             stockout=stockout,
             model=model.value,
             penalty=penalty,
+            radius=radius,
             epsilon=epsilon,
             order=order,
             nominal=nominal.value,

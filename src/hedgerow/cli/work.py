@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from hedgerow._files import check_target
-from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, Sinkhorn
+from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
+from hedgerow.dual import RobustValue
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy, load
 from hedgerow.losses import Newsvendor
 from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
@@ -39,6 +40,7 @@ class Plan:
     stockout: list[float]
     model: str
     penalty: float | None
+    radius: float | None
     epsilon: float | None
     order: int | None
     nominal: str
@@ -105,7 +107,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         ("training", _training_words(policy)),
         ("in-sample loss", f"{in_sample:.4g} a row"),
         ("best constant", f"{policy.units_.constant_loss:.4g} a row, deciding {constant}"),
-        ("robust value", f"{value.value:.4g} ± {value.stderr:.1g}"),
+        ("robust value", _value_words(value)),
         ("saved as", str(out)),
     ]
     print_facts(facts)
@@ -253,16 +255,17 @@ def _ambiguity(plan: Plan) -> Ambiguity:
     if plan.model == "erm":
         return ERM()
     default = DEFAULT_AMBIGUITY
-    penalty = default.penalty if plan.penalty is None else plan.penalty
+    form: dict[str, Any] = {"penalty": default.penalty if plan.penalty is None else plan.penalty}
+    if plan.radius is not None:
+        form = {"radius": plan.radius}
     if plan.model == "kl":
-        return KL(penalty, loss_scale="auto")
+        return KL(**form, loss_scale="auto")
+    order = default.order if plan.order is None else plan.order
+    if plan.model == "causal-wasserstein":
+        return CausalWasserstein(**form, order=order, **AUTO)
     kind = CausalSinkhorn if plan.model == "causal-sinkhorn" else Sinkhorn
-    return kind(
-        penalty,
-        default.epsilon if plan.epsilon is None else plan.epsilon,
-        default.order if plan.order is None else plan.order,
-        **AUTO,
-    )
+    epsilon = default.epsilon if plan.epsilon is None else plan.epsilon
+    return kind(**form, epsilon=epsilon, order=order, **AUTO)
 
 
 def _nominal(plan: Plan, X: np.ndarray) -> Nominal:
@@ -274,7 +277,7 @@ def _nominal(plan: Plan, X: np.ndarray) -> Nominal:
     }
     if plan.nominal != "auto":
         return named[plan.nominal]()
-    if plan.model != "causal-sinkhorn" or len(np.unique(X, axis=0)) * ENOUGH_TIES <= len(X):
+    if not plan.model.startswith("causal") or len(np.unique(X, axis=0)) * ENOUGH_TIES <= len(X):
         return EmpiricalNominal()
     return NeighbourNominal() if len(X) <= MOST_NEIGHBOUR_ROWS else AdaptedNominal()
 
@@ -302,10 +305,17 @@ def _column_facts(encoder: TableEncoder) -> list[tuple[str, str]]:
 
 def _model_words(name: str, ambiguity: Any) -> str:
     words = [name]
-    for part in ("penalty", "epsilon", "order"):
-        if hasattr(ambiguity, part):
+    for part in ("penalty", "radius", "epsilon", "order"):
+        if getattr(ambiguity, part, None) is not None:
             words.append(f"{part} {getattr(ambiguity, part):g}")
     return ", ".join(words)
+
+
+def _value_words(value: RobustValue) -> str:
+    words = f"{value.value:.4g} ± {value.stderr + value.bias:.1g}"
+    if value.radius is not None and value.penalty is not None:
+        words += f", at the penalty {value.penalty:.4g} that goes with the radius"
+    return words
 
 
 def _nominal_words(nominal: Nominal) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.plots_transport import example_measures, transport_plans
+from hedgerow.plots.transport import example_measures, transport_plans
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
 
 

@@ -1,56 +1,31 @@
-"""Figures that explain a policy at a glance: what it decides, and how its training went.
-
-Every function returns a matplotlib ``Figure`` and leaves matplotlib's settings, backend and windows
-alone: nothing is shown, nothing global changes. ``save_figure`` writes PNG or PDF. Colours are
-Okabe & Ito's, which stay apart for colour-blind readers and in grey.
-"""
+"""A policy at a glance: what it decides, and how its training went."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
-from hedgerow._files import whole_file
 from hedgerow.estimator import RobustPolicy
+from hedgerow.plots.style import (
+    COLOURS,
+    GREY,
+    PALE,
+    axes_for,
+    decisions_of,
+    feature_names,
+    outcome_name,
+    shortened,
+    style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, GREY, PALE = "#222222", "#6B6B6B", "#B5B5B5"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.labelsize": 10,
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-    "lines.solid_capstyle": "round",
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "pdf.fonttype": 42,
-}
-SIZE = (6.4, 4.0)
-DPI = 200
 MOST_ROWS = 400
 GRID = 60
 FEW_VALUES = 12
@@ -112,13 +87,13 @@ def decision_curve(
     fewest = min(one.n_decisions_ for one in policies.values())
     if not 0 <= decision < fewest:
         raise ValueError(f"decision must lie between 0 and {fewest - 1}; got {decision}.")
-    names = _feature_names(next(iter(policies.values())), X)
+    names = feature_names(next(iter(policies.values())), X)
     values = np.asarray(X, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise ValueError(f"X must have {len(names)} features; got shape {values.shape}.")
     columns, label = _feature_columns(feature, names, values)
     _checks.one_of("kind", kind, ("partial", "observed"))
-    outcome = _outcome_name(next(iter(policies.values())), Y, decision)
+    outcome = outcome_name(next(iter(policies.values())), Y, decision)
     observed = None if Y is None else np.asarray(Y, dtype=np.float64).reshape(len(values), -1)
     settings, ticks, positions = _grid(values[:, columns], [names[c] for c in columns], label)
 
@@ -128,28 +103,28 @@ def decision_curve(
             f'kind="observed" needs a feature with at most {FEW_VALUES} values; {label!r} has more.'
         )
 
-    with _style():
-        fig, axes = _axes(ax)
+    with style():
+        fig, axes = axes_for(ax)
         for i, (name, one) in enumerate(policies.items()):
             if kind == "partial":
                 curves = list(_curves(one, values, columns, settings, decision).T)
             else:
-                decided = _decide(one, values)[:, decision]
+                decided = decisions_of(one, values)[:, decision]
                 curves = [decided[positions == place] for place in range(len(settings))]
             where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
             shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
-            described = f"{_shortened(name, 20) or 'decision'}: mean and middle 80 %"
+            described = f"{shortened(name, 20) or 'decision'}: mean and middle 80 %"
             _draw_decision(axes, where + shift, curves, COLOURS[i], described, discrete)
         if observed is not None:
-            described = _shortened(outcome_label or f"observed {outcome}", MOST_UPRIGHT)
+            described = shortened(outcome_label or f"observed {outcome}", MOST_UPRIGHT)
             _draw_outcomes(axes, positions, observed[:, decision], described, discrete)
         if ticks is not None:
             axes.set_xticks(np.arange(len(ticks)), ticks)
             axes.set_xlim(-0.6, len(ticks) - 0.4)
             if max(map(len, ticks)) * len(ticks) > 70:
                 axes.tick_params(axis="x", labelrotation=40)
-        axes.set_xlabel(_shortened(feature_label or label, MOST_ACROSS))
-        axes.set_ylabel(_shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT))
+        axes.set_xlabel(shortened(feature_label or label, MOST_ACROSS))
+        axes.set_ylabel(shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT))
         if title:
             axes.set_title(title)
         _legend_below(axes)
@@ -184,8 +159,8 @@ def training_curve(
     steps = np.arange(1, len(history) + 1)
     smooth = _smoothed(history)
     robust = policy.robust_value_.value
-    with _style():
-        fig, axes = _axes(ax)
+    with style():
+        fig, axes = axes_for(ax)
         axes.plot(steps, history, color=PALE, linewidth=0.5, label="each step", zorder=1)
         axes.plot(steps, smooth, color=COLOURS[0], linewidth=2, label="smoothed", zorder=2)
         axes.plot(
@@ -224,59 +199,11 @@ def training_curve(
         axes.set_ylim(low - room, high + 2 * room)
         axes.set_xlim(0, steps[-1])
         axes.set_xlabel("step")
-        axes.set_ylabel(_shortened(f"objective ({loss_label})", MOST_UPRIGHT))
+        axes.set_ylabel(shortened(f"objective ({loss_label})", MOST_UPRIGHT))
         if title:
             axes.set_title(title)
         _legend_below(axes)
     return fig
-
-
-def save_figure(fig: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG (200 dpi) or PDF, by its suffix, whole or not at all."""
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix not in (".png", ".pdf"):
-        raise ValueError(f"{path} must end in .png or .pdf, so that its format is known.")
-    with _style(), whole_file(path) as temporary:
-        fig.savefig(temporary, format=suffix[1:], dpi=DPI)
-
-
-def _axes(ax: Axes | None) -> tuple[Any, Any]:
-    """The given axes and their figure, or new ones that belong to no window."""
-    if ax is not None:
-        return ax.figure, ax
-    from matplotlib.figure import Figure
-
-    fig = Figure(figsize=SIZE, layout="constrained")
-    return fig, fig.add_subplot()
-
-
-def _style() -> AbstractContextManager[None]:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
-        ) from None
-    return matplotlib.rc_context(STYLE)
-
-
-def _feature_names(policy: RobustPolicy, X: Any) -> list[str]:
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(policy, "feature_names_in_", None)
-    if names is None:
-        names = [f"feature {i}" for i in range(np.shape(X)[1])]
-    return [str(name) for name in names]
-
-
-def _outcome_name(policy: RobustPolicy, Y: Any, decision: int) -> str:
-    """What the outcome is called by Y or, failing that, by the policy's own table."""
-    names = getattr(Y, "columns", None)
-    if names is None:
-        names = [Y.name] if getattr(Y, "name", None) is not None else None
-    if names is None:
-        names = (getattr(policy, "columns_", None) or {}).get("outcomes")
-    return str(names[decision]) if names is not None and decision < len(names) else "outcome"
 
 
 def _feature_columns(
@@ -334,18 +261,8 @@ def _curves(
     rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_ROWS)).astype(int))
     contexts = np.repeat(values[rows], len(settings), axis=0)
     contexts[:, columns] = np.tile(settings, (len(rows), 1))
-    decisions = _decide(policy, contexts)[:, decision]
+    decisions = decisions_of(policy, contexts)[:, decision]
     return decisions.reshape(len(rows), len(settings))
-
-
-def _decide(policy: RobustPolicy, contexts: np.ndarray) -> np.ndarray:
-    """Decisions (rows, decisions) for an array of contexts, whether or not features have names."""
-    names = getattr(policy, "feature_names_in_", None)
-    if names is not None:  # the policy compares names, so it is handed a table with the same ones
-        import pandas
-
-        contexts = pandas.DataFrame(contexts, columns=list(names))  # pyright: ignore[reportAssignmentType]
-    return policy.predict(contexts).reshape(len(contexts), -1)
 
 
 def _draw_outcomes(
@@ -390,7 +307,3 @@ def _legend_below(ax: Any) -> None:
     labels = ax.get_legend_handles_labels()[1]
     columns = max(1, min(len(labels), MOST_ACROSS // max(map(len, labels))))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=columns, columnspacing=1.6)
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
