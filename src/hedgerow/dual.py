@@ -39,6 +39,7 @@ from hedgerow.nodes import Reference
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
+TINY = 1e-300
 SEARCH = 25.0
 """The penalty is sought between e^−25 and e^25 working units above its floor."""
 
@@ -252,18 +253,20 @@ def _best_penalty(
 ) -> float:
     """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
 
-    The search is for the logarithm of λ − floor, within bounds far beyond ordinary numbers. At a
-    bound the radius is either too small to leave room for any adversary, or too large to bind.
+    What it uses falls with λ, nearly as a power of it, so the equation is solved in logarithms,
+    bounded far beyond ordinary numbers. At a bound the radius is either too small to leave room for
+    any adversary, or too large to bind.
     """
 
     def left(position: float) -> float:
-        return excess + moments.at(floor + math.exp(position)).slope
+        used = -moments.at(floor + math.exp(position)).slope
+        return math.log(max(excess, TINY)) - math.log(max(used, TINY))
 
     start = 0.0
     if previous is not None and previous.penalty is not None:
         start = math.log(previous.penalty - floor)
     low = high = float(np.clip(start, -SEARCH, SEARCH))
-    step = 0.5 if previous is not None else 2.0
+    step = 1.0 if previous is None else 0.1
     while left(high) < 0 and high < SEARCH:
         low, high, step = high, min(high + step, SEARCH), 2 * step
     while left(low) > 0 and low > -SEARCH:
@@ -272,8 +275,7 @@ def _best_penalty(
         return floor + math.exp(low)
     if left(high) <= 0:
         return floor + math.exp(high)
-    root = root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root
-    return floor + math.exp(root)
+    return floor + math.exp(root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root)
 
 
 def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -133,9 +133,15 @@ class Moments:
         keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
         self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
         self._seen: list[Spread] | None = None
+        self._known: dict[float | None, Levels] = {}
 
     def at(self, penalty: float | None) -> Levels:
         """Return the moments at a penalty in working units; None for a model without one."""
+        if penalty not in self._known:
+            self._known[penalty] = self._evaluate(penalty)
+        return self._known[penalty]
+
+    def _evaluate(self, penalty: float | None) -> Levels:
         pieces = [
             _levels(penalty, self.model, self.setting, batch, spread)
             for batch, spread in zip(self._batches, self._look(penalty), strict=True)

@@ -21,13 +21,14 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 2
 
 
-def test_readme_code_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/robustness.md"])
+def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     namespace = {}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), namespace)
+        exec(compile(block, page, "exec"), namespace)
 
 
 def test_links_in_documents_lead_somewhere():
