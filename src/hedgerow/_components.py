@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from sklearn.base import BaseEstimator
 
 
@@ -37,6 +39,16 @@ class Component(BaseEstimator):
         for name, value in changes.items():
             setattr(changed, name, value)
         return changed
+
+
+def single(tree: Any) -> Any:
+    """Return a tree with every float in float32; cast by numpy, which compiles nothing."""
+
+    def cast(leaf: Any) -> jax.Array:
+        array = np.asarray(leaf)
+        return jnp.asarray(array.astype(np.float32) if array.dtype.kind == "f" else array)
+
+    return jax.tree_util.tree_map(cast, tree)
 
 
 def _flatten(component: Component) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict
-from functools import partial
 from typing import Any, NamedTuple, Self, cast
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -21,8 +18,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, policy_file
+from hedgerow._components import single
 from hedgerow._progress import reporter
-from hedgerow._version import __version__
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Setting
 from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
 from hedgerow.decisions import DecisionSet
@@ -30,12 +27,11 @@ from hedgerow.dual import RobustValue, certify
 from hedgerow.losses import Loss
 from hedgerow.moments import Problem
 from hedgerow.nominal import EmpiricalNominal, Nominal, NominalDistribution
-from hedgerow.rules import FittedRule, GivenRule, Rule, SoftForest
+from hedgerow.packing import pack, unpack
+from hedgerow.rules import GivenRule, Rule, SoftForest
+from hedgerow.rules.base import build_rule, decide_rows
 from hedgerow.solvers import Solver, Training, TrainingTable, default_solver, train
 from hedgerow.units import Units
-
-ROWS_AT_ONCE = 8192
-FEWEST_ROWS = 1024
 
 
 class RobustPolicy(BaseEstimator):
@@ -116,9 +112,9 @@ class RobustPolicy(BaseEstimator):
         units, nominal, ambiguity = data.units, data.nominal, data.ambiguity
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
-        single = _all_single(data.decision_set.in_units(units.z_unit))
-        start = _single(units.constant / units.z_unit)
-        first = _build(rule, key_rule, self.n_features_in_, single, start)
+        decision_set = single(data.decision_set.in_units(units.z_unit))
+        start = single(units.constant / units.z_unit)
+        first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
         working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
         setting = Setting(
             loss=working_loss,
@@ -135,13 +131,13 @@ class RobustPolicy(BaseEstimator):
             training = train(
                 first,
                 TrainingTable.build(nominal, units, solver.outcomes_per_context),
-                _all_single(setting),
-                _all_single(model),
+                single(setting),
+                single(model),
                 solver,
                 ambiguity.slots(nominal),
                 key_train,
                 progress,
-                _all_single(allowance),
+                single(allowance),
             )
         self._keep(data, training, key_value)
         if training.status == "diverged":
@@ -177,10 +173,10 @@ class RobustPolicy(BaseEstimator):
         decision_set = data.decision_set.in_units(units.z_unit)
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
-            x_centre=_single(units.x_centre),
-            x_spread=_single(units.x_spread),
-            z_unit=_single(units.z_unit),
-            decision_set=_all_single(decision_set),
+            x_centre=single(units.x_centre),
+            x_spread=single(units.x_spread),
+            z_unit=single(units.z_unit),
+            decision_set=single(decision_set),
         )
         training = Training(rule, np.empty(0), "given")
         policy._keep(data, training, jax.random.key(0, impl="rbg"))
@@ -190,12 +186,7 @@ class RobustPolicy(BaseEstimator):
         """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
         check_is_fitted(self, "rule_")
         X = self._contexts(X, reset=False)
-        standardised = self.units_.contexts(X)
-        pieces = [
-            _decide_piece(self.rule_, standardised[i : i + ROWS_AT_ONCE])
-            for i in range(0, len(X), ROWS_AT_ONCE)
-        ]
-        decisions = np.concatenate(pieces).astype(np.float64) * self.units_.z_unit
+        decisions = decide_rows(self.rule_, self.units_.contexts(X)) * self.units_.z_unit
         return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
 
     def losses(self, X: Any, y: Any) -> np.ndarray:
@@ -240,31 +231,7 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         if isinstance(self.rule_, GivenRule):
             raise ValueError("A rule given as a function cannot be saved: files hold no functions.")
-        leaves = jax.tree_util.tree_leaves(self.rule_)
-        arrays = {f"rule.{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        units = asdict(self.units_)
-        arrays |= {f"units.{name}": np.asarray(value) for name, value in units.items()}
-        arrays["history"] = self.history_
-        names = getattr(self, "feature_names_in_", None)
-        about = {
-            "hedgerow": __version__,
-            "policy": {
-                name: policy_file.describe(getattr(self, name))
-                for name in ("loss", "ambiguity", "rule", "nominal", "solver")
-            },
-            "ambiguity": policy_file.describe(self.ambiguity_),
-            "features": self.n_features_in_,
-            "feature_names": None if names is None else [str(name) for name in names],
-            "outcomes": self.n_outcomes_,
-            "single_outcome": self._single_outcome,
-            "status": self.status_,
-            "robust_value": {
-                name: policy_file.describe(value)
-                for name, value in asdict(self.robust_value_).items()
-            },
-            "columns": self.columns_,
-        }
-        policy_file.write(path, arrays, about)
+        policy_file.write(path, *pack(self))
 
     def _outcomes(self, y: Any, rows: np.ndarray) -> np.ndarray:
         """Outcomes that fit the policy, one row for each of ``rows``."""
@@ -371,84 +338,9 @@ DEFAULT_AMBIGUITY = CausalSinkhorn(
 
 def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy:
     """Read a policy file. ``loss`` supplies a CustomLoss's function, which files do not hold."""
-    arrays, about = policy_file.read(path)
-    try:
-        parts = {name: policy_file.revive(value) for name, value in about["policy"].items()}
-        if loss is not None:
-            parts["loss"] = loss
-        policy = RobustPolicy(**parts)
-        units: dict[str, Any] = {
-            name.removeprefix("units."): float(array) if array.ndim == 0 else array
-            for name, array in arrays.items()
-            if name.startswith("units.")
-        }
-        policy.units_ = Units(**units)
-        policy.n_features_in_ = int(about["features"])
-        policy.n_outcomes_ = int(about["outcomes"])
-        decision_set = policy.loss.decisions_for(policy.n_outcomes_)
-        policy.n_decisions_ = decision_set.dimension
-        if about["feature_names"] is not None:
-            policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        skeleton = _build(
-            policy.rule or SoftForest(),
-            jax.random.key(0, impl="rbg"),
-            policy.n_features_in_,
-            _all_single(decision_set.in_units(policy.units_.z_unit)),
-            _single(policy.units_.constant / policy.units_.z_unit),
-        )
-        leaves, structure = jax.tree_util.tree_flatten(skeleton)
-        stored = [jnp.asarray(arrays[f"rule.{i}"]) for i in range(len(leaves))]
-        if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in stored]:
-            raise policy_file.PolicyFileError(f"{path} holds arrays that do not fit its rule.")
-        policy.rule_ = jax.tree_util.tree_unflatten(structure, stored)
-        policy.ambiguity_ = policy_file.revive(about["ambiguity"])
-        policy._given = policy.ambiguity or DEFAULT_AMBIGUITY
-        policy.history_ = arrays["history"]
-        policy.status_ = about["status"]
-        policy._single_outcome = bool(about["single_outcome"])
-        policy._robust_value = RobustValue(
-            **{name: policy_file.revive(value) for name, value in about["robust_value"].items()}
-        )
-        policy.columns_ = about["columns"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise policy_file.PolicyFileError(
-            f"{path} is missing part of its description ({error})."
-        ) from None
-    return policy
-
-
-def _decide_piece(rule: FittedRule, standardised: np.ndarray) -> np.ndarray:
-    """Decide for up to ROWS_AT_ONCE rows, padded to one of few sizes so that nothing recompiles."""
-    rows = len(standardised)
-    size = FEWEST_ROWS if rows <= FEWEST_ROWS else ROWS_AT_ONCE
-    padded = np.zeros((standardised.shape[1], size), np.float32)
-    padded[:, :rows] = standardised.T
-    return np.asarray(_decide(rule, padded))[:, :rows].T
-
-
-@partial(jax.jit, static_argnames="n_features")
-def _build(
-    rule: Rule, key: jax.Array, n_features: int, decision_set: DecisionSet, start: jax.Array
-) -> FittedRule:
-    """Initialise a rule in one program: many small ones would take seconds to compile."""
-    return rule.build(key, n_features, decision_set, start)
-
-
-@jax.jit
-def _decide(rule: FittedRule, x: jax.Array) -> jax.Array:
-    return rule(x)
+    return unpack(RobustPolicy, path, loss, DEFAULT_AMBIGUITY)
 
 
 def _part(given: Any, default: Any, kind: type, name: str, example: str) -> Any:
     hint = f"None or {kind.__name__.lower()} such as hedgerow.{example}"
     return default if given is None else _checks.instance(name, given, kind, hint)
-
-
-def _single(leaf: Any) -> jax.Array:
-    """Return the leaf as float32 if it is a float; cast by numpy, which compiles nothing."""
-    array = np.asarray(leaf)
-    return jnp.asarray(array.astype(np.float32) if array.dtype.kind == "f" else array)
-
-
-def _all_single(tree: Any) -> Any:
-    return jax.tree_util.tree_map(_single, tree)

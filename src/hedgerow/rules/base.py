@@ -7,15 +7,20 @@ working units (decisions, rows). Rows last keeps the forest's inner loop contigu
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
+
+ROWS_AT_ONCE = 8192
+FEWEST_ROWS = 1024
 
 
 class FittedRule(eqx.Module):
@@ -59,3 +64,38 @@ class Rule(Component):
 def through(decision_set: DecisionSet, raw: Float[Array, "k rows"]) -> Float[Array, "k rows"]:
     """Send raw outputs, rows last, through the map onto the decision set."""
     return jnp.moveaxis(decision_set.from_raw(jnp.moveaxis(raw, 0, -1)), -1, 0)
+
+
+@partial(jax.jit, static_argnames="n_features")
+def build_rule(
+    rule: Rule,
+    key: PRNGKeyArray,
+    n_features: int,
+    decision_set: DecisionSet,
+    start: Float[Array, " k"],
+) -> FittedRule:
+    """Initialise a rule in one program: many small ones would take seconds to compile."""
+    return rule.build(key, n_features, decision_set, start)
+
+
+def decide_rows(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
+    """Decisions (rows, k) for standardised contexts (rows, d), in pieces of few sizes."""
+    pieces = [
+        _decide_piece(rule, contexts[start : start + ROWS_AT_ONCE])
+        for start in range(0, len(contexts), ROWS_AT_ONCE)
+    ]
+    return np.concatenate(pieces).astype(np.float64)
+
+
+def _decide_piece(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
+    """Decide for up to ROWS_AT_ONCE rows, padded to one of few sizes so that nothing recompiles."""
+    rows = len(contexts)
+    size = FEWEST_ROWS if rows <= FEWEST_ROWS else ROWS_AT_ONCE
+    padded = np.zeros((contexts.shape[1], size), np.float32)
+    padded[:, :rows] = contexts.T
+    return np.asarray(_decide(rule, padded))[:, :rows].T
+
+
+@jax.jit
+def _decide(rule: FittedRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+    return rule(x)
