@@ -232,6 +232,27 @@ def test_many_features_use_sobol_nodes_and_say_how_sure_they_are(monkeypatch):
         hr.robust_value(policy, data, y, ambiguity=hr.CausalSinkhorn(0.8, 0.1), tolerance=1e-9)
 
 
+def test_low_temperatures_are_not_underestimated(monkeypatch):
+    """Where mass moves by many widths of the kernel, nodes of the kernel alone never see it."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(8, 3))
+    y = 5 + data[:, 0] + rng.normal(size=8)
+    policy = hr.RobustPolicy.from_function(
+        lambda x: 5 + x[0] + jnp.tanh(3 * x[1] * x[2]), LOSS, data, y
+    )
+    model = hr.Sinkhorn(0.3, 0.01)
+    found = hr.robust_value(policy, data, y, ambiguity=model)
+    limit = hr.robust_value(policy, data, y, ambiguity=hr.CausalWasserstein(0.3))
+    # entropy costs about λε·log-volume in each of the four coordinates
+    assert limit.value - 0.1 < found.value < limit.value
+    mild = hr.Sinkhorn(1.0, 0.3)  # here both ways of placing nodes work
+    found = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=3e-4)
+    monkeypatch.setattr(node_plans, "STEEP", np.inf)
+    plain = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=3e-4)
+    assert found.nodes != plain.nodes
+    assert found.value == pytest.approx(plain.value, abs=4 * (found.stderr + plain.stderr))
+
+
 def test_affine_rules_need_a_penalty_that_outgrows_them(policy):
     """p = 1: a context that moves by 1 moves the order by 3, which costs up to 3 (condit-1)."""
     steep = hr.RobustPolicy.from_function(lambda x: 3 * x[0], LOSS, X[:, None], Y)
@@ -288,6 +309,9 @@ def test_unusable_arguments_are_named(policy):
         ({"tolerance": 0.0}, "tolerance must be greater than 0"),
         ({"ambiguity": 3}, "ambiguity must be None or ambiguity such as"),
         ({"random_state": -1}, "random_state must be at least 0"),
+        ({"reference": X}, "reference must be a pair of hedgerow.Reference"),
+        ({"reference": REFERENCE, "ambiguity": hr.KL(1.0)}, "KL does not smear points out"),
+        ({"reference": (hr.Reference([[0.0, 1.0]]), REFERENCE[1])}, r"of shape \(points, 1\)"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             hr.robust_value(policy, X[:, None], Y, **arguments)

@@ -200,6 +200,33 @@ def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] 
         )
 
 
+def reference(value: Any, kind: type, columns: tuple[int, int], model: str | None) -> None:
+    """Refuse reference measures that are not two, not of the data's widths, or not used.
+
+    ``model`` names the ambiguity model if it has no use for reference measures.
+    """
+    if value is None:
+        return
+    if model is not None:
+        raise ValueError(
+            f"{model} does not smear points out, so it has no reference measures: leave "
+            "reference out."
+        )
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    if not pair or not all(isinstance(part, kind) for part in value):
+        raise TypeError(
+            "reference must be a pair of hedgerow.Reference measures, on contexts and on "
+            f"outcomes; got {value!r}."
+        )
+    for name, part, width in zip(("contexts", "outcomes"), value, columns, strict=True):
+        shape = np.shape(part.points)
+        if len(shape) != 2 or shape[1] != width:
+            raise ValueError(
+                f"The reference measure on {name} must have points of shape (points, {width}), "
+                f"got {shape}."
+            )
+
+
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")

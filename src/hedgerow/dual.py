@@ -30,10 +30,17 @@ from scipy.optimize import root_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
-from hedgerow.ambiguity import ERM, Allowance, Ambiguity, PenalisedAmbiguity, Setting
+from hedgerow.ambiguity import (
+    ERM,
+    Allowance,
+    Ambiguity,
+    PenalisedAmbiguity,
+    Setting,
+    SinkhornAmbiguity,
+)
 from hedgerow.growth import smallest_penalty_for
 from hedgerow.moments import Levels, Moments, Problem, double
-from hedgerow.node_plans import NodePlan, node_plan
+from hedgerow.node_plans import NodePlan, needs_bulk, node_plan
 from hedgerow.nodes import Reference
 
 if TYPE_CHECKING:
@@ -154,6 +161,10 @@ def certify(
     reference: tuple[Reference, Reference] | None = None,
 ) -> Certificate:
     """Evaluate a problem to a relative tolerance, as far as the limit on nodes allows."""
+    widths = (problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1])
+    smears = isinstance(problem.ambiguity, SinkhornAmbiguity)
+    name = None if smears else type(problem.ambiguity).__name__
+    _checks.reference(reference, Reference, widths, name)
     with jax.enable_x64(True):
         certificate = terms = None
         for level in count():
@@ -166,7 +177,8 @@ def certify(
             certificate = _evaluate(problem, plan, setting, terms, key, certificate)
             found = certificate.robust
             size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
-            if not found.stderr + found.bias > tolerance * size:
+            blind = plan.bulk_at is None and needs_bulk(problem, certificate.penalty)
+            if not blind and not found.stderr + found.bias > tolerance * size:
                 return certificate._replace(robust=replace(found, status="converged"))
     if certificate is None:
         raise ValueError("There are no nodes to evaluate the robust value with.")
@@ -211,7 +223,7 @@ def _evaluate(
     """Evaluate with one plan's nodes."""
     unit = problem.units.loss_unit
     contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
-    moments = Moments(problem, contexts, share, setting, plan.replicates, key)
+    moments = Moments(problem, contexts, share, setting, plan.replicates, key, plan.bulk_at)
     penalty, reserved = None, 0.0
     if terms.allowance is not None:
         floor = max(terms.allowance.floor, terms.floor)

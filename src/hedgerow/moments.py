@@ -18,15 +18,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
+from hedgerow.ambiguity import Ambiguity, Batch, CausalWasserstein, Setting, Spread
 from hedgerow.ambiguity.base import decide
+from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes, Reference
+from hedgerow.nodes import Nodes, Reference, Sobol
 from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import TrainingTable
@@ -34,6 +36,7 @@ from hedgerow.units import Units
 
 EXPONENTS_AT_ONCE = 2**21
 FEW = 32
+STARTS, MOST_PLACES = 8, 4
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,9 @@ class Problem:
     def in_working_units(self, reference: tuple[Reference, Reference]) -> tuple[Reference, ...]:
         """Return reference measures on contexts and outcomes, restated from the user's units."""
         contexts, outcomes = reference
-        units = self.units
         return (
-            contexts.replace(points=(contexts.points - units.x_centre) * units.x_factor),
-            outcomes.replace(points=outcomes.points / units.y_unit),
+            contexts.replace(points=self.units.contexts(np.asarray(contexts.points), np.float64)),
+            outcomes.replace(points=self.units.outcomes(np.asarray(outcomes.points), np.float64)),
         )
 
 
@@ -109,7 +111,11 @@ class Levels(NamedTuple):
 
 
 class Moments:
-    """Log-moments of some contexts over nodes that stay the same for every penalty."""
+    """Log-moments of some contexts over nodes that stay the same for every penalty.
+
+    ``bulk_at`` puts nodes also where contexts would be moved at that penalty, for temperatures so
+    low that few nodes of the kernel alone would be near.
+    """
 
     def __init__(
         self,
@@ -119,6 +125,7 @@ class Moments:
         setting: Setting,
         replicates: int,
         key: PRNGKeyArray,
+        bulk_at: float | None = None,
     ) -> None:
         self.share = share
         self.setting = setting
@@ -130,6 +137,12 @@ class Moments:
         self._table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
         self.nodes, self._at_once = self._effort()
         self._batches = [self.gather(contexts[rows]) for rows in self._rows()]
+        if bulk_at is not None:
+            self._batches = [
+                _with_bulk(self._rule, self.model, setting, batch, bulk_at, key)
+                for batch in self._batches
+            ]
+            self.nodes *= 1 + self._batches[0].bulk.shape[1]
         keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
         self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
         self._seen: list[Spread] | None = None
@@ -236,6 +249,35 @@ def _decide(rule: FittedRule, contexts: Array) -> Array:
 @jax.jit
 def _gather(table: TrainingTable, contexts: Array) -> Batch:
     return table.gather(contexts)
+
+
+@jax.jit
+def _with_bulk(
+    rule: FittedRule,
+    model: Ambiguity,
+    setting: Setting,
+    batch: Batch,
+    penalty: Float[Array, ""],
+    key: PRNGKeyArray,
+) -> Batch:
+    """Find where contexts are moved without entropy: as one if causal, else outcome by outcome."""
+    around = kernels_of(setting)
+    mover = CausalWasserstein(order=around.context.order, penalty=1.0).replace(penalty=penalty)
+    places = 1
+    asked = batch
+    if model.plain is None:
+        places = min(MOST_PLACES, batch.outcomes.shape[1])
+        some = np.linspace(0, batch.outcomes.shape[1] - 1, places).astype(int)
+        asked = Batch(
+            contexts=jnp.repeat(batch.contexts, places, axis=0),
+            outcomes=batch.outcomes[:, some].reshape(-1, 1, batch.outcomes.shape[2]),
+            outcome_mass=jnp.ones((len(batch.contexts) * places, 1)),
+            context_slot=jnp.repeat(batch.context_slot, places),
+            entry_slot=batch.entry_slot[:, some].reshape(-1, 1),
+        )
+    starts = eqx.tree_at(lambda s: s.context_nodes, setting, Sobol(STARTS))
+    found = mover.spread(rule, starts, asked, key).points
+    return batch._replace(bulk=found.reshape(len(batch.contexts), places, -1))
 
 
 @jax.jit

@@ -4,6 +4,8 @@
 - One feature: Gauss–Legendre panels that reach as far as moving the context can pay.
 - Two features: a product of Gauss–Hermite or Laguerre rules.
 - More: scrambled Sobol points with random shifts, in independent replicates.
+- Two or more, where moving a context can pay many times the temperature: Sobol points around the
+  context and around where its mass gathers, since the kernel alone would rarely reach there.
 - Causal Wasserstein: nodes are where ascents start.
 
 Outcomes get nodes only if the loss has no closed-form log-moment.
@@ -27,6 +29,8 @@ MOST_HERMITE, MOST_LAGUERRE = 256, 128
 PANEL_NODES = 8
 PANEL_WIDTHS = 4.0
 STARTS, START_LEVELS = 4, 5
+STEEP = 8.0
+"""Exponents that vary by more than this leave too much to nodes far out in the kernel's tails."""
 MOST_CONTEXTS = 4096
 MOST_EXPONENTS = 2**25
 
@@ -39,6 +43,18 @@ class NodePlan(NamedTuple):
     replicates: int
     contexts: int
     settles: bool
+    bulk_at: float | None = None
+
+
+def needs_bulk(problem: Problem, penalty: float | None) -> bool:
+    """Whether exponents vary so much that nodes of the kernel alone may miss what counts.
+
+    ``penalty`` is in working units.
+    """
+    model = problem.ambiguity
+    if not isinstance(model, SinkhornAmbiguity) or problem.nominal.contexts.shape[1] == 1:
+        return False
+    return problem.largest_gain() > STEEP * (penalty or 1.0) * float(model.epsilon)
 
 
 def node_plan(
@@ -62,14 +78,18 @@ def node_plan(
         contexts, outcomes = problem.in_working_units(reference)
         return NodePlan(contexts, outcomes, 1, total, False) if level == 0 else None
     outcome_nodes = _outcome_nodes(problem, level)
-    if features <= 2:
-        nodes, n = (
-            _panels(problem, model, level, penalty) if features == 1 else _product(model, level)
-        )
+    penalty = _working_penalty(problem, model) or penalty
+    bulk_at = penalty or 1.0 if needs_bulk(problem, penalty) else None
+    if features == 1:
+        nodes, n = _panels(problem, model, level, penalty or 1.0)
+        plan = NodePlan(nodes, outcome_nodes, 1, total, True)
+    elif features == 2 and bulk_at is None:
+        nodes, n = _product(model, level)
         plan = NodePlan(nodes, outcome_nodes, 1, total, True)
     else:
         contexts, n = min(total, MOST_CONTEXTS * 2**level), SOBOL_NODES * 2**level
-        plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, outcome_nodes is not None)
+        settles = outcome_nodes is not None
+        plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk_at)
     effort = plan.contexts * plan.replicates * n * problem.nominal.most_outcomes
     return plan if level < 2 or effort <= MOST_EXPONENTS else None
 
@@ -89,20 +109,23 @@ def _product(model: SinkhornAmbiguity, level: int) -> tuple[GaussQuadrature, int
 
 
 def _panels(
-    problem: Problem, model: SinkhornAmbiguity, level: int, penalty: float | None
+    problem: Problem, model: SinkhornAmbiguity, level: int, penalty: float
 ) -> tuple[GaussQuadrature, int]:
     """Panels around a single feature, and how many nodes they have.
 
     Moving by a cost of c takes λc, so nobody moves further than a cost of (largest gain)/λ; beyond
     that and twelve standard deviations (forty widths) the integrand is negligible.
     """
-    if model.penalty is not None:
-        working = model.resolve(problem.units, problem.loss, problem.nominal).in_units(
-            problem.units
-        )
-        penalty = float(getattr(working, "penalty", 1.0))
-    far = model.root(problem.largest_gain() / (penalty or 1.0))
+    far = model.root(problem.largest_gain() / penalty)
     width = math.sqrt(model.epsilon / 2) if model.order == 2 else float(model.epsilon)
     reach = far + (12.0 if model.order == 2 else 40.0) * width
     panels = 2 ** (level + math.ceil(math.log2(reach / (PANEL_WIDTHS * width))))
     return GaussQuadrature(PANEL_NODES, panels, np.float64(reach)), 2 * panels * PANEL_NODES
+
+
+def _working_penalty(problem: Problem, model: SinkhornAmbiguity) -> float | None:
+    """The model's own penalty in working units; None under a radius."""
+    if model.penalty is None:
+        return None
+    resolved = model.resolve(problem.units, problem.loss, problem.nominal)
+    return float(getattr(resolved.in_units(problem.units), "penalty", 1.0))

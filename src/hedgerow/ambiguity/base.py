@@ -33,13 +33,17 @@ from hedgerow.units import Units
 
 
 class Batch(NamedTuple):
-    """Some contexts with their outcomes, in working units."""
+    """Some contexts with their outcomes, in working units.
+
+    ``bulk``, where known, are points around which a context's mass gathers when it is moved.
+    """
 
     contexts: Float[Array, "b d"]
     outcomes: Float[Array, "b n y"]
     outcome_mass: Float[Array, "b n"]
     context_slot: Int[Array, " b"]
     entry_slot: Int[Array, "b n"]
+    bulk: Float[Array, "b s d"] | None = None
 
 
 class Spread(NamedTuple):

@@ -159,7 +159,12 @@ class SinkhornAmbiguity(TransportAmbiguity):
         """Place nodes around contexts and, where the loss needs them, around outcomes."""
         around = kernels_of(setting)
         key_context, key_outcome = jax.random.split(key)
-        points, log_weights = setting.context_nodes(around.context, batch.contexts, key_context)
+        if batch.bulk is None:
+            points, log_weights = setting.context_nodes(around.context, batch.contexts, key_context)
+        else:
+            points, log_weights = _around_bulk(
+                around.context, setting.context_nodes, batch.contexts, batch.bulk, key_context
+            )
         seen = Spread(points, decide(rule, points), log_weights)
         if setting.outcome_nodes is None:
             return seen
@@ -176,6 +181,26 @@ class SinkhornAmbiguity(TransportAmbiguity):
             return setting.loss.log_moment(z, batch.outcomes[:, None], kernel, self.temperature)
         values = setting.loss(z[:, :, :, None, :], spread.outcomes[:, None]) / self.temperature
         return jax.nn.logsumexp(values + spread.outcome_log_weights[:, None], axis=-1)
+
+
+def _around_bulk(
+    kernel: Kernel,
+    nodes: Nodes,
+    centre: Float[Array, "b d"],
+    bulk: Float[Array, "b s d"],
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, "b m d"], Float[Array, "b m"]]:
+    """Nodes around the centre and around each point of the bulk, weighted as one mixture.
+
+    With n nodes around each of the s + 1 places the weight of a node is the centre's kernel over
+    n·Σ (all kernels): right wherever the bulk was thought to be, and even where it truly is.
+    """
+    places = jnp.concatenate([centre[:, None], bulk], axis=1)
+    points, log_weights = nodes(kernel, places, key)
+    points = points.reshape(len(centre), -1, centre.shape[-1])
+    nearness = -kernel.cost(places[:, None], points[:, :, None]) / kernel.epsilon
+    mixture = jax.nn.logsumexp(nearness, axis=-1)
+    return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
 
 
 def kernels_of(setting: Setting) -> Neighbourhood:
