@@ -116,8 +116,7 @@ class TestRadius:
         best = minimize_scalar(
             lambda t: self.dual(problem, (slope, offset), t), (-2, 0), options={"xtol": 1e-12}
         )
-        # units are kept in float32 with the rule, hence not closer than that
-        assert found.value == pytest.approx(best.fun, rel=3e-8)
+        assert found.value == pytest.approx(best.fun, rel=1e-8)
         assert found.penalty == pytest.approx(np.exp(best.x), rel=1e-4)  # flat at the minimum
         assert found.value == pytest.approx(found.expected_loss, rel=1e-8)
         assert found.discrepancy == pytest.approx(self.radius**2, rel=1e-8)
@@ -219,17 +218,17 @@ def test_auto_scales_make_a_radius_free_of_units():
 
 
 def test_many_features_use_sobol_nodes_and_say_how_sure_they_are(monkeypatch):
-    data, y = history(rows=60, features=4)
-    policy = hr.RobustPolicy.from_function(lambda x: 5 + x[0] * x[1], LOSS, data, y)
-    model = hr.CausalSinkhorn(2.0, 0.2)
+    data, y = history(rows=30, features=4)
+    policy = hr.RobustPolicy.from_function(lambda x: 5 + jnp.tanh(x[0] * x[1]), LOSS, data, y)
+    model = hr.CausalSinkhorn(3.0, 0.3)
     rough = hr.robust_value(policy, data, y, ambiguity=model, tolerance=0.1)
-    fine = hr.robust_value(policy, data, y, ambiguity=model, tolerance=3e-4, random_state=5)
+    fine = hr.robust_value(policy, data, y, ambiguity=model, tolerance=4e-4, random_state=5)
     assert fine.nodes > rough.nodes
     assert abs(rough.value - fine.value) < 5 * (rough.stderr + rough.bias)
-    assert fine.stderr + fine.bias <= 3e-4 * fine.value
-    monkeypatch.setattr(node_plans, "MOST_EXPONENTS", 2**16)
+    assert fine.stderr + fine.bias <= 4e-4 * fine.value
+    monkeypatch.setattr(node_plans, "MOST_EXPONENTS", 2**15)
     with pytest.warns(ConvergenceWarning, match="limit of nodes"):
-        hr.robust_value(policy, data, y, ambiguity=hr.CausalSinkhorn(0.8, 0.1), tolerance=1e-9)
+        hr.robust_value(policy, data, y, ambiguity=model, tolerance=1e-9)
 
 
 def test_low_temperatures_are_not_underestimated(monkeypatch):
@@ -246,10 +245,11 @@ def test_low_temperatures_are_not_underestimated(monkeypatch):
     # entropy costs about λε·log-volume in each of the four coordinates
     assert limit.value - 0.1 < found.value < limit.value
     mild = hr.Sinkhorn(1.0, 0.3)  # here both ways of placing nodes work
-    found = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=3e-4)
+    monkeypatch.setattr(node_plans, "STEEP", 0.0)
+    found = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=2e-3)
     monkeypatch.setattr(node_plans, "STEEP", np.inf)
-    plain = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=3e-4)
-    assert found.nodes != plain.nodes
+    plain = hr.robust_value(policy, data, y, ambiguity=mild, tolerance=2e-3)
+    assert found.value != plain.value
     assert found.value == pytest.approx(plain.value, abs=4 * (found.stderr + plain.stderr))
 
 

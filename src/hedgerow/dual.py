@@ -40,7 +40,7 @@ from hedgerow.ambiguity import (
 )
 from hedgerow.growth import smallest_penalty_for
 from hedgerow.moments import Levels, Moments, Problem, double
-from hedgerow.node_plans import NodePlan, needs_bulk, node_plan
+from hedgerow.node_plans import NodePlan, is_blind, node_plan
 from hedgerow.nodes import Reference
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ class RobustValue:
     nominal : float
         Expected loss under the nominal distribution itself.
     expected_loss : float
-        Expected loss under the worst case: the value, plus what the adversary paid.
+        Expected loss under the worst case: the value, plus what the adversary paid. With a radius
+        the value itself, a supremum that need not be attained.
     discrepancy : float or None
         R_p^p between nominal and worst case (for KL the divergence); None without ambiguity. May be
         negative: with continuous reference measures it is a difference of entropies.
@@ -177,8 +178,8 @@ def certify(
             certificate = _evaluate(problem, plan, setting, terms, key, certificate)
             found = certificate.robust
             size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
-            blind = plan.bulk_at is None and needs_bulk(problem, certificate.penalty)
-            if not blind and not found.stderr + found.bias > tolerance * size:
+            near_enough = found.stderr + found.bias <= tolerance * size or found.value == math.inf
+            if near_enough and not is_blind(problem, plan, certificate.penalty):
                 return certificate._replace(robust=replace(found, status="converged"))
     if certificate is None:
         raise ValueError("There are no nodes to evaluate the robust value with.")
@@ -199,6 +200,10 @@ class _Terms(NamedTuple):
         contexts = np.arange(len(problem.nominal.contexts))
         share = problem.nominal.context_mass
         nominal = Moments(trusting, contexts, share, setting, 1, jax.random.key(0)).at(None).value
+        if not math.isfinite(nominal):
+            raise ValueError(
+                "The policy's decisions or their losses are not finite (NaN or inf) on these data."
+            )
         model = problem.ambiguity
         if not isinstance(model, PenalisedAmbiguity):
             return cls(nominal, None, None, 0.0)
@@ -223,7 +228,7 @@ def _evaluate(
     """Evaluate with one plan's nodes."""
     unit = problem.units.loss_unit
     contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
-    moments = Moments(problem, contexts, share, setting, plan.replicates, key, plan.bulk_at)
+    moments = Moments(problem, contexts, share, setting, plan.replicates, key, plan.bulk)
     penalty, reserved = None, 0.0
     if terms.allowance is not None:
         floor = max(terms.allowance.floor, terms.floor)
@@ -243,13 +248,15 @@ def _evaluate(
     if plan.settles and finite:
         bias = math.inf if previous is None else abs(value - previous.robust.value / unit)
     paid = 0.0 if penalty is None else -penalty * levels.slope
+    if not finite:
+        paid = math.inf
     radius = getattr(problem.ambiguity, "radius", None)
     robust = RobustValue(
         value=value * unit,
         stderr=math.sqrt(variance) * unit,
         bias=max(bias, 0.0) * unit,
         nominal=terms.nominal * unit,
-        expected_loss=(levels.value + paid) * unit if finite else math.inf,
+        expected_loss=(levels.value + paid if terms.allowance is None else value) * unit,
         discrepancy=None if terms.least is None else terms.least - levels.slope,
         penalty=None if penalty is None else penalty * unit,
         radius=None if radius is None else float(radius),

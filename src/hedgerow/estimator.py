@@ -170,14 +170,14 @@ class RobustPolicy(BaseEstimator):
         policy = cls(loss, ambiguity, nominal=nominal)
         data = policy._read(X, y, sample_weight)
         units = data.units
-        decision_set = data.decision_set.in_units(units.z_unit)
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
-            x_centre=single(units.x_centre),
-            x_spread=single(units.x_spread),
-            z_unit=single(units.z_unit),
-            decision_set=single(decision_set),
+            x_centre=units.x_centre,
+            x_spread=units.x_spread,
+            z_unit=units.z_unit,
+            decision_set=data.decision_set.in_units(units.z_unit),
         )
+        rule.check(units.contexts(data.nominal.contexts[:1], np.float64))
         training = Training(rule, np.empty(0), "given")
         policy._keep(data, training, jax.random.key(0, impl="rbg"))
         return policy
@@ -186,7 +186,10 @@ class RobustPolicy(BaseEstimator):
         """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
         check_is_fitted(self, "rule_")
         X = self._contexts(X, reset=False)
-        decisions = decide_rows(self.rule_, self.units_.contexts(X)) * self.units_.z_unit
+        if isinstance(self.rule_, GivenRule):  # its numbers are the data's: float64 throughout
+            decisions = self.rule_.decide(self.units_.contexts(X, np.float64)) * self.units_.z_unit
+        else:
+            decisions = decide_rows(self.rule_, self.units_.contexts(X)) * self.units_.z_unit
         return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
 
     def losses(self, X: Any, y: Any) -> np.ndarray:

@@ -24,18 +24,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow.ambiguity import Ambiguity, Batch, CausalWasserstein, Setting, Spread
-from hedgerow.ambiguity.base import decide
+from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
+from hedgerow.ambiguity.causal_wasserstein import summits
 from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes, Reference, Sobol
+from hedgerow.nodes import Nodes, Reference, Scattered, Sobol
 from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import TrainingTable
 from hedgerow.units import Units
 
 EXPONENTS_AT_ONCE = 2**21
-FEW = 32
 STARTS, MOST_PLACES = 8, 4
 
 
@@ -57,23 +56,6 @@ class Problem:
         """Return the loss in working units."""
         units = self.units
         return self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
-
-    def largest_gain(self) -> float:
-        """How much moving a context can raise its mean loss, in working units.
-
-        Every context is tried with the decisions that belong to some of the others.
-        """
-        contexts = self.units.contexts(self.nominal.contexts)
-        some = contexts[np.unique(np.linspace(0, len(contexts) - 1, FEW).astype(int))]
-        own, tried = (np.asarray(_decide(self.rule, x)) for x in (contexts, some))
-        owner = self.nominal.entry_context
-        y = self.units.outcomes(self.nominal.outcomes)[self.nominal.entry_outcome]
-        loss = jax.jit(self.working_loss().__call__)
-        before, *after = (
-            np.bincount(owner, self.nominal.entry_mass * np.asarray(loss(z, y)))
-            for z in (own[owner], *(np.broadcast_to(z, (len(y), len(z))) for z in tried))
-        )
-        return float(np.max(np.max(after, axis=0) - before, initial=0.0))
 
     def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
         """Return loss and kernels in working units, in float64, with the given nodes."""
@@ -110,11 +92,19 @@ class Levels(NamedTuple):
     group_mass: np.ndarray
 
 
+class Bulk(NamedTuple):
+    """At which penalty to look for where mass gathers, and from which places besides nearby."""
+
+    penalty: float
+    places: np.ndarray
+    moved: np.ndarray
+
+
 class Moments:
     """Log-moments of some contexts over nodes that stay the same for every penalty.
 
-    ``bulk_at`` puts nodes also where contexts would be moved at that penalty, for temperatures so
-    low that few nodes of the kernel alone would be near.
+    ``bulk`` puts nodes also where contexts would be moved, for temperatures so low that few nodes
+    of the kernel alone would be near.
     """
 
     def __init__(
@@ -125,7 +115,7 @@ class Moments:
         setting: Setting,
         replicates: int,
         key: PRNGKeyArray,
-        bulk_at: float | None = None,
+        bulk: Bulk | None = None,
     ) -> None:
         self.share = share
         self.setting = setting
@@ -137,12 +127,12 @@ class Moments:
         self._table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
         self.nodes, self._at_once = self._effort()
         self._batches = [self.gather(contexts[rows]) for rows in self._rows()]
-        if bulk_at is not None:
+        if bulk is not None:
             self._batches = [
-                _with_bulk(self._rule, self.model, setting, batch, bulk_at, key)
+                _with_bulk(self._rule, self.model, setting, batch, bulk, key)
                 for batch in self._batches
             ]
-            self.nodes *= 1 + self._batches[0].bulk.shape[1]
+            self.nodes *= 1 + MOST_PLACES
         keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
         self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
         self._seen: list[Spread] | None = None
@@ -242,11 +232,6 @@ def double(tree: Any) -> Any:
 
 
 @jax.jit
-def _decide(rule: FittedRule, contexts: Array) -> Array:
-    return decide(rule, contexts)
-
-
-@jax.jit
 def _gather(table: TrainingTable, contexts: Array) -> Batch:
     return table.gather(contexts)
 
@@ -257,27 +242,38 @@ def _with_bulk(
     model: Ambiguity,
     setting: Setting,
     batch: Batch,
-    penalty: Float[Array, ""],
+    bulk: Bulk,
     key: PRNGKeyArray,
 ) -> Batch:
-    """Find where contexts are moved without entropy: as one if causal, else outcome by outcome."""
-    around = kernels_of(setting)
-    mover = CausalWasserstein(order=around.context.order, penalty=1.0).replace(penalty=penalty)
-    places = 1
-    asked = batch
+    """Find the highest distinct summits of what moving without entropy brings.
+
+    Contexts move as one if the model is causal; else each of a few outcomes moves on its own.
+    """
+    groups, asked = 1, batch
     if model.plain is None:
-        places = min(MOST_PLACES, batch.outcomes.shape[1])
-        some = np.linspace(0, batch.outcomes.shape[1] - 1, places).astype(int)
+        groups = min(MOST_PLACES, batch.outcomes.shape[1])
+        some = np.linspace(0, batch.outcomes.shape[1] - 1, groups).astype(int)
         asked = Batch(
-            contexts=jnp.repeat(batch.contexts, places, axis=0),
+            contexts=jnp.repeat(batch.contexts, groups, axis=0),
             outcomes=batch.outcomes[:, some].reshape(-1, 1, batch.outcomes.shape[2]),
-            outcome_mass=jnp.ones((len(batch.contexts) * places, 1)),
-            context_slot=jnp.repeat(batch.context_slot, places),
+            outcome_mass=jnp.ones((len(batch.contexts) * groups, 1)),
+            context_slot=jnp.repeat(batch.context_slot, groups),
             entry_slot=batch.entry_slot[:, some].reshape(-1, 1),
         )
-    starts = eqx.tree_at(lambda s: s.context_nodes, setting, Sobol(STARTS))
-    found = mover.spread(rule, starts, asked, key).points
-    return batch._replace(bulk=found.reshape(len(batch.contexts), places, -1))
+    scattered = Scattered(Sobol(STARTS), bulk.places, bulk.moved)
+    starts = eqx.tree_at(lambda s: s.context_nodes, setting, scattered)
+    found, heights = summits(rule, starts, asked, jnp.asarray(bulk.penalty), key)
+    kernel = kernels_of(setting).context
+    chosen = []
+    for _ in range(MOST_PLACES // groups):
+        best = jnp.argmax(heights, axis=1)
+        summit = jnp.take_along_axis(found, best[:, None, None], axis=1)
+        chosen.append(summit)
+        near = kernel.cost(summit, found) < kernel.epsilon
+        heights = jnp.where(near, -jnp.inf, heights)
+    places = jnp.concatenate(chosen, axis=1).reshape(len(batch.contexts), -1, found.shape[-1])
+    missing = MOST_PLACES - places.shape[1]
+    return batch._replace(bulk=jnp.pad(places, ((0, 0), (0, missing), (0, 0)), mode="edge"))
 
 
 @jax.jit

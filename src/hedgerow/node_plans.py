@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.ambiguity import SinkhornAmbiguity, TransportAmbiguity
-from hedgerow.moments import Problem
-from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Sobol
+from hedgerow.moments import MOST_PLACES, Bulk, Problem
+from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Scattered, Sobol
+from hedgerow.outlook import outlook
 
 REPLICATES = 8
 SOBOL_NODES = 64
@@ -43,87 +44,103 @@ class NodePlan(NamedTuple):
     replicates: int
     contexts: int
     settles: bool
-    bulk_at: float | None = None
-
-
-def needs_bulk(problem: Problem, penalty: float | None) -> bool:
-    """Whether exponents vary so much that nodes of the kernel alone may miss what counts.
-
-    ``penalty`` is in working units.
-    """
-    model = problem.ambiguity
-    if not isinstance(model, SinkhornAmbiguity) or problem.nominal.contexts.shape[1] == 1:
-        return False
-    return problem.largest_gain() > STEEP * (penalty or 1.0) * float(model.epsilon)
+    bulk: Bulk | None = None
 
 
 def node_plan(
     problem: Problem,
     reference: tuple[Reference, Reference] | None,
     level: int,
-    penalty: float | None,
+    found: float | None,
 ) -> NodePlan | None:
     """Return the nodes of a level, or None beyond the last.
 
-    ``penalty`` is what the level before found best under a radius, in working units.
+    ``found`` is the penalty that the level before found best under a radius, in working units.
     """
     total, features = problem.nominal.contexts.shape
     model = problem.ambiguity
     if not isinstance(model, TransportAmbiguity):
         return NodePlan(Sobol(1), None, 1, total, False) if level == 0 else None
+    penalty = _working_penalty(problem, model) or found or 1.0
     if not isinstance(model, SinkhornAmbiguity):
-        starts = Sobol(STARTS * 2**level)
+        seen = outlook(problem, penalty, penalty)
+        starts = Scattered(Sobol(STARTS * 2**level), seen.places, seen.moved)
         return NodePlan(starts, None, 1, total, True) if level < START_LEVELS else None
     if reference is not None:
         contexts, outcomes = problem.in_working_units(reference)
         return NodePlan(contexts, outcomes, 1, total, False) if level == 0 else None
+    seen = outlook(problem, penalty, penalty * float(model.epsilon))
     outcome_nodes = _outcome_nodes(problem, level)
-    penalty = _working_penalty(problem, model) or penalty
-    bulk_at = penalty or 1.0 if needs_bulk(problem, penalty) else None
+    if isinstance(outcome_nodes, GaussQuadrature) and 16 * 2**level > _most(model):
+        return None
     if features == 1:
-        nodes, n = _panels(problem, model, level, penalty or 1.0)
+        nodes, n = _panels(model, level, seen.reach)
         plan = NodePlan(nodes, outcome_nodes, 1, total, True)
-    elif features == 2 and bulk_at is None:
+    elif features == 2 and not _steep(model, penalty, seen.net):
         nodes, n = _product(model, level)
+        if nodes is None:
+            return None
         plan = NodePlan(nodes, outcome_nodes, 1, total, True)
     else:
+        bulk = Bulk(penalty, seen.places, seen.moved) if _steep(model, penalty, seen.net) else None
         contexts, n = min(total, MOST_CONTEXTS * 2**level), SOBOL_NODES * 2**level
-        settles = outcome_nodes is not None
-        plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk_at)
+        settles = outcome_nodes is not None or bulk is not None
+        plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk)
     effort = plan.contexts * plan.replicates * n * problem.nominal.most_outcomes
+    effort *= 1 if plan.bulk is None else 1 + MOST_PLACES
     return plan if level < 2 or effort <= MOST_EXPONENTS else None
 
 
+def is_blind(problem: Problem, plan: NodePlan, penalty: float | None) -> bool:
+    """Whether a plan looks near contexts only although, at this penalty, mass goes far."""
+    model = problem.ambiguity
+    several = problem.nominal.contexts.shape[1] > 1
+    if not isinstance(model, SinkhornAmbiguity) or not several or plan.bulk is not None:
+        return False
+    if isinstance(plan.context_nodes, Reference) or penalty is None:
+        return False
+    seen = outlook(problem, penalty, penalty * float(model.epsilon))
+    return _steep(model, penalty, seen.net)
+
+
+def _steep(model: SinkhornAmbiguity, penalty: float, net: float) -> bool:
+    return net > STEEP * penalty * float(model.epsilon)
+
+
 def _outcome_nodes(problem: Problem, level: int) -> Nodes | None:
+    """Nodes around outcomes, if the loss needs any."""
     if problem.working_loss().has_log_moment:
         return None
-    single = problem.nominal.outcomes.shape[1] == 1
-    return GaussQuadrature(16 * 2**level) if single else Sobol(64 * 2**level)
+    if problem.nominal.outcomes.shape[1] > 1:
+        return Sobol(64 * 2**level)
+    return GaussQuadrature(16 * 2**level)
 
 
-def _product(model: SinkhornAmbiguity, level: int) -> tuple[GaussQuadrature, int]:
-    """A product rule for two features, and how many nodes it has."""
-    most = MOST_HERMITE if model.order == 2 else MOST_LAGUERRE  # beyond, weights underflow
-    n = min(PRODUCT_NODES * 2**level, most)
+def _product(model: SinkhornAmbiguity, level: int) -> tuple[GaussQuadrature | None, int]:
+    """A product rule for two features, and how many nodes it has; None beyond the largest."""
+    n = PRODUCT_NODES * 2**level
+    if n > _most(model):
+        return None, 0
     return GaussQuadrature(n), (n if model.order == 2 else 2 * n) ** 2
 
 
-def _panels(
-    problem: Problem, model: SinkhornAmbiguity, level: int, penalty: float
-) -> tuple[GaussQuadrature, int]:
+def _most(model: SinkhornAmbiguity) -> int:
+    """The largest Gauss rule whose weights do not underflow."""
+    return MOST_HERMITE if model.order == 2 else MOST_LAGUERRE
+
+
+def _panels(model: SinkhornAmbiguity, level: int, far: float) -> tuple[GaussQuadrature, int]:
     """Panels around a single feature, and how many nodes they have.
 
-    Moving by a cost of c takes λc, so nobody moves further than a cost of (largest gain)/λ; beyond
-    that and twelve standard deviations (forty widths) the integrand is negligible.
+    They reach as far as moving pays and, beyond that, twelve standard deviations (forty widths).
     """
-    far = model.root(problem.largest_gain() / penalty)
     width = math.sqrt(model.epsilon / 2) if model.order == 2 else float(model.epsilon)
     reach = far + (12.0 if model.order == 2 else 40.0) * width
     panels = 2 ** (level + math.ceil(math.log2(reach / (PANEL_WIDTHS * width))))
     return GaussQuadrature(PANEL_NODES, panels, np.float64(reach)), 2 * panels * PANEL_NODES
 
 
-def _working_penalty(problem: Problem, model: SinkhornAmbiguity) -> float | None:
+def _working_penalty(problem: Problem, model: TransportAmbiguity) -> float | None:
     """The model's own penalty in working units; None under a radius."""
     if model.penalty is None:
         return None

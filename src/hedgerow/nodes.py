@@ -242,3 +242,31 @@ class Anchored(Nodes):
             jnp.concatenate([nodes, centre[..., None, :]], axis=-2),
             jnp.concatenate([log_weights, weightless], axis=-1),
         )
+
+
+class Scattered(Nodes):
+    """Another rule's nodes, and places common to all centres: where searches start.
+
+    ``moved`` says in which coordinates a place differs from a centre; in the others it is the
+    centre. The places have no weight, so this is not a rule to integrate with.
+    """
+
+    traced = ("nodes", "places", "moved")
+
+    def __init__(self, nodes: Nodes, places: Any, moved: Any) -> None:
+        self.nodes = nodes
+        self.places = places
+        self.moved = moved
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Append the places; pinned coordinates are the centre's as well."""
+        nodes, log_weights = self.nodes(kernel, centre, key)
+        moved = jnp.asarray(self.moved) & (kernel.scale > 0)
+        places = jnp.where(moved, jnp.asarray(self.places, centre.dtype), centre[..., None, :])
+        weightless = jnp.full(places.shape[:-1], NEVER, centre.dtype)
+        return (
+            jnp.concatenate([nodes, places], axis=-2),
+            jnp.concatenate([log_weights, weightless], axis=-1),
+        )

@@ -19,7 +19,7 @@ def test_decisions_are_those_of_the_function():
     X, y = history()
     policy = hr.RobustPolicy.from_function(orders, LOSS, 100 * X, 7 * y)
     expected = np.maximum(4 + 200 * X[:, 0] - 100 * X[:, 1], 0)
-    assert policy.predict(100 * X) == pytest.approx(expected, rel=1e-4, abs=1e-3)  # float32
+    assert policy.predict(100 * X) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert policy.status_ == "given"
     losses = LOSS(policy.predict(100 * X), 7 * y)
     assert policy.score(100 * X, 7 * y) == pytest.approx(-losses.mean())
@@ -43,3 +43,23 @@ def test_it_cannot_be_saved(tmp_path):
     policy = hr.RobustPolicy.from_function(orders, LOSS, X, y)
     with pytest.raises(ValueError, match="files hold no functions"):
         policy.save(tmp_path / "policy.hedgerow")
+
+
+def test_large_offsets_lose_nothing():
+    X, y = history(features=1)
+    policy = hr.RobustPolicy.from_function(lambda x: 15 + (x[0] - 1e8), LOSS, 1e8 + X, y)
+    assert policy.predict(1e8 + X) == pytest.approx(15 + X[:, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: jnp.stack([x[0], x[1]]), r"must return 1 decision\(s\), but returned 2"),
+        (lambda x: jnp.log(x[0] * 0 - 1), "must return finite decisions"),
+        (lambda x: float(x[0]), "be written with jax.numpy"),
+    ],
+)
+def test_other_functions_are_refused(function, message):
+    X, y = history()
+    with pytest.raises((ValueError, TypeError), match=message):
+        hr.RobustPolicy.from_function(function, LOSS, X, y)

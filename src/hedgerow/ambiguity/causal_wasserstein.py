@@ -77,14 +77,8 @@ class CausalWasserstein(TransportAmbiguity):
 
     def spread(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Spread:
         """Find the maximisers: one point per context, one outcome per nominal outcome."""
-        around = kernels_of(setting)
         penalty = jnp.asarray(self.penalty, batch.contexts.dtype)
-        # a gain of one unit of loss pays for a cost of 1/λ: that is how far to look
-        wide = eqx.tree_at(lambda kernel: kernel.epsilon, around.context, 1 / penalty)
-        starts, _ = setting.context_nodes(wide, batch.contexts, key)
-        x = jnp.concatenate([batch.contexts[:, None], starts], axis=1)
-        y = jnp.broadcast_to(batch.outcomes[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
-        summit = _climb(rule, setting, batch, penalty, _Point(x, y))
+        summit = _climb(rule, setting, batch, penalty, _start(setting, batch, penalty, key))
         heights = _heights(rule, setting, batch, penalty, summit)
         best = jnp.argmax(heights, axis=1)[:, None, None]
         points = jnp.take_along_axis(summit.x, best, axis=1)
@@ -108,11 +102,30 @@ class CausalWasserstein(TransportAmbiguity):
         return Tilt(gains[:, None, None], spread.log_weights[:, None], one, slots)
 
 
+def summits(
+    rule: FittedRule, setting: Setting, batch: Batch, penalty: Float[Array, ""], key: PRNGKeyArray
+) -> tuple[Float[Array, "b m d"], Float[Array, "b m"]]:
+    """Where the ascents of each context end, and how high."""
+    summit = _climb(rule, setting, batch, penalty, _start(setting, batch, penalty, key))
+    return summit.x, _heights(rule, setting, batch, penalty, summit)
+
+
 class _Point(NamedTuple):
     """Where the ascent stands: contexts, and one outcome for every nominal outcome."""
 
     x: Float[Array, "b m d"]
     y: Float[Array, "b m n y"]
+
+
+def _start(setting: Setting, batch: Batch, penalty: Array, key: PRNGKeyArray) -> _Point:
+    """The contexts themselves and points around them, outcomes at home."""
+    kernel = kernels_of(setting).context
+    # a gain of one unit of loss pays for a cost of 1/λ: that is how far to look
+    wide = eqx.tree_at(lambda k: k.epsilon, kernel, 1 / penalty)
+    starts, _ = setting.context_nodes(wide, batch.contexts, key)
+    x = jnp.concatenate([batch.contexts[:, None], starts], axis=1)
+    y = jnp.broadcast_to(batch.outcomes[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
+    return _Point(x, y)
 
 
 def _climb(

@@ -89,10 +89,10 @@ class PenalisedAmbiguity(Ambiguity):
         excess = self.power(float(self.radius)) - least
         if excess < 0:
             smallest = self.root(least)
-            digits = 10.0 ** (5 - math.floor(math.log10(smallest)))
+            digits = 10.0 ** (7 - math.floor(math.log10(smallest)))
             raise ValueError(
-                f"radius={self.radius:g} is too small: no distribution lies within it, since "
+                f"radius={self.radius:.9g} is too small: no distribution lies within it, since "
                 "smearing points out takes more than that by itself; the smallest feasible radius "
-                f"is {math.ceil(smallest * digits) / digits:g}."
+                f"is {math.ceil(smallest * digits) / digits:.9g}."
             )
         return Allowance(excess, self.smallest_penalty(units, loss, nominal) / units.loss_unit)

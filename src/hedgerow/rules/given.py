@@ -13,6 +13,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.decisions import DecisionSet
@@ -23,13 +24,37 @@ class GivenRule(FittedRule):
     """Decisions of a function of one context (features,), restated in working units."""
 
     function: Callable[[Any], Any] = eqx.field(static=True)
-    x_centre: Float[Array, " d"]
-    x_spread: Float[Array, " d"]
-    z_unit: Float[Array, " k"]
+    x_centre: Float[Array, " d"] | np.ndarray
+    x_spread: Float[Array, " d"] | np.ndarray
+    z_unit: Float[Array, " k"] | np.ndarray
     decision_set: DecisionSet
 
     def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
         """Decide for every column of x."""
         contexts = (self.x_centre[:, None] + x * self.x_spread[:, None]).T
         decisions = jax.vmap(lambda context: jnp.atleast_1d(self.function(context)))(contexts)
-        return (decisions / self.z_unit).T
+        return (
+            (decisions / self.z_unit).T if decisions.shape[1] == len(self.z_unit) else decisions.T
+        )
+
+    def decide(self, contexts: np.ndarray) -> np.ndarray:
+        """Decisions (rows, k) for standardised contexts (rows, d), in float64."""
+        with jax.enable_x64(True):
+            return np.asarray(_decide(self, jnp.asarray(contexts.T))).T
+
+    def check(self, contexts: np.ndarray) -> None:
+        """Refuse a function that cannot be traced, or decides something else than is asked."""
+        try:
+            decisions = self.decide(contexts)
+        except (jax.errors.JAXTypeError, TypeError) as error:
+            raise TypeError(
+                "function must map one context (features,) to a decision and be written with "
+                f"jax.numpy; calling it failed: {str(error).splitlines()[0]}"
+            ) from None
+        if not np.all(np.isfinite(decisions)):
+            raise ValueError(f"function must return finite decisions, but returned {decisions[0]}.")
+
+
+@jax.jit
+def _decide(rule: GivenRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+    return rule(x)
