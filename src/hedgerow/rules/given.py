@@ -33,9 +33,12 @@ class GivenRule(FittedRule):
         """Decide for every column of x."""
         contexts = (self.x_centre[:, None] + x * self.x_spread[:, None]).T
         decisions = jax.vmap(lambda context: jnp.atleast_1d(self.function(context)))(contexts)
-        return (
-            (decisions / self.z_unit).T if decisions.shape[1] == len(self.z_unit) else decisions.T
-        )
+        if decisions.shape[1] != len(self.z_unit):
+            raise ValueError(
+                f"function must return {len(self.z_unit)} decision(s), but returned "
+                f"{decisions.shape[1]}."
+            )
+        return (decisions / self.z_unit).T
 
     def decide(self, contexts: np.ndarray) -> np.ndarray:
         """Decisions (rows, k) for standardised contexts (rows, d), in float64."""
