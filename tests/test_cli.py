@@ -203,6 +203,38 @@ def test_every_rule_can_be_asked_for(train, tmp_path, rule, kind):
     assert type(hr.load(path).rule).__name__ == kind
 
 
+def test_inventory_with_costs_from_a_file(tmp_path):
+    drawn = hr.datasets.make_inventory(60, 2, random_state=0)
+    table = pd.DataFrame(
+        np.hstack([drawn.data, drawn.target]), columns=["sun", "rain", "good", "fair", "plain"]
+    )
+    data, costs, path = (tmp_path / name for name in ("demand.csv", "costs.toml", "p.hedgerow"))
+    table.to_csv(data, index=False)
+    costs.write_text(
+        "holding = [1, 0.7, 0.6]\nshortage = [1.8, 1.6, 1.2]\n"
+        "substitution = [[0, 1.7, 2], [inf, 0, 1.5], [inf, inf, 0]]\n"
+    )
+    outcomes = ["--outcome", "good", "--outcome", "fair", "--outcome", "plain"]
+    options = ["--problem", "inventory", "--costs", costs, "--model", "erm", "--rule", "constant"]
+    result = call("fit", data, *outcomes, *options, "--steps", "100", "-o", path)
+    assert result.exit_code == 0, result.output
+    assert "inventory with substitution" in result.stdout
+    policy = hr.load(path)
+    expected = hr.InventorySubstitution(*hr.datasets.paper_inventory_costs())
+    z, y = np.ones((4, 3)), np.arange(12.0).reshape(4, 3)
+    np.testing.assert_allclose(policy.loss(z, y), expected(z, y))
+    for text, message in (
+        ("holding = [1", "not valid TOML"),
+        ("holding = 1", "has no entry 'shortage'"),
+        ("colour = 1", "has an entry 'colour'"),
+        ("holding=1\nshortage=1\nsubstitution=[[0, 1], [1, 0]]", "costs of 2 product(s)"),
+    ):
+        costs.write_text(text)
+        result = call("fit", data, *outcomes, *options, "-o", path)
+        assert result.exit_code == 1
+        assert message in result.stderr
+
+
 def plan(**changes):
     options = {"model": "causal-sinkhorn", "nominal": "auto"} | changes
     nothing = dict.fromkeys(work.Plan.__dataclass_fields__)
@@ -283,6 +315,9 @@ def test_bad_input_gets_one_sentence_and_exit_code_1(train, options, message):
         ([*COSTS, "--model", "erm", "--radius", "1"], "does not apply to --model erm"),
         ([*COSTS, "--penalty", "1", "--radius", "1"], "a penalty or a radius, not both"),
         ([*COSTS, "--rule", "affine", "--trees", "3"], "does not apply to --rule affine"),
+        ([*COSTS, "--costs", "c.toml"], "does not apply to --problem newsvendor"),
+        (["--problem", "inventory"], "is needed for --problem inventory"),
+        (["--problem", "inventory", *COSTS], "goes into the file of --costs"),
         ([*COSTS, "--model", "magic"], "magic"),
         ([*COSTS, "--problem", "knapsack"], "knapsack"),
     ],

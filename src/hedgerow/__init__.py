@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from hedgerow.dual import RobustValue, robust_value
     from hedgerow.estimator import RobustPolicy, load
     from hedgerow.kernels import Kernel
-    from hedgerow.losses import CustomLoss, Newsvendor
+    from hedgerow.losses import (
+        CustomLoss,
+        InventorySubstitution,
+        MaxAffine,
+        Newsvendor,
+        TwoStageLP,
+    )
     from hedgerow.nodes import GaussQuadrature, MonteCarlo, Reference, Sobol
     from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.policy_file import PolicyFileError
@@ -32,7 +38,7 @@ _HOMES = {
     "dual": ("RobustValue", "robust_value"),
     "estimator": ("RobustPolicy", "load"),
     "kernels": ("Kernel",),
-    "losses": ("CustomLoss", "Newsvendor"),
+    "losses": ("CustomLoss", "InventorySubstitution", "MaxAffine", "Newsvendor", "TwoStageLP"),
     "nodes": ("GaussQuadrature", "MonteCarlo", "Reference", "Sobol"),
     "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
     "policy_file": ("PolicyFileError",),
@@ -61,7 +67,9 @@ __all__ = [
     "EmpiricalNominal",
     "Free",
     "GaussQuadrature",
+    "InventorySubstitution",
     "Kernel",
+    "MaxAffine",
     "MonteCarlo",
     "NeighbourNominal",
     "NestedSGD",
@@ -80,6 +88,7 @@ __all__ = [
     "TableEncoder",
     "TransportResult",
     "TwoLayer",
+    "TwoStageLP",
     "__version__",
     "causal_sinkhorn",
     "datasets",

@@ -166,6 +166,7 @@ def certify(
     smears = isinstance(problem.ambiguity, SinkhornAmbiguity)
     name = None if smears else type(problem.ambiguity).__name__
     _checks.reference(reference, Reference, widths, name)
+    problem.cover()
     with jax.enable_x64(True):
         certificate = terms = None
         for level in count():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
 import jax
@@ -32,6 +33,9 @@ from hedgerow.rules import GivenRule, Rule, SoftForest
 from hedgerow.rules.base import build_rule, decide_rows
 from hedgerow.solvers import Solver, Training, TrainingTable, default_solver, train
 from hedgerow.units import Units
+
+ROUNDS, EXACT = 3, 1e-7
+"""A loss whose pieces are too many to know in advance is trained on again with those it lacked."""
 
 
 class RobustPolicy(BaseEstimator):
@@ -72,6 +76,10 @@ class RobustPolicy(BaseEstimator):
         "converged", "step limit", "stopped early" or "diverged"; "given" if nothing was learned.
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
+    recourse_ : Growth or None
+        Losses with a second stage: how exact the values seen in training were around the learned
+        rule (``gap`` 0: exactly so), after at most three rounds. None for other losses, and not
+        kept in policy files.
     columns_ : dict or None
         How a table became X (``TableEncoder.to_json``) and what its outcomes are called, if the
         policy came from the command; kept in policy files.
@@ -115,31 +123,9 @@ class RobustPolicy(BaseEstimator):
         decision_set = single(data.decision_set.in_units(units.z_unit))
         start = single(units.constant / units.z_unit)
         first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
-        working_loss = loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
-        setting = Setting(
-            loss=working_loss,
-            neighbourhood=ambiguity.neighbourhood(units, loss),
-            context_nodes=solver.context_rule(),
-            outcome_nodes=solver.outcome_rule(working_loss),
-        )
-        model, allowance = ambiguity.in_units(units), None
-        if getattr(ambiguity, "radius", None) is not None:
-            problem = Problem(first, nominal, units, loss, data.given)
-            begin = certify(problem, key_value, tolerance=0.1)
-            model, allowance = model.replace(penalty=begin.penalty), begin.allowance
-        with reporter(self.verbose, units.loss_unit) as progress:
-            training = train(
-                first,
-                TrainingTable.build(nominal, units, solver.outcomes_per_context),
-                single(setting),
-                single(model),
-                solver,
-                ambiguity.slots(nominal),
-                key_train,
-                progress,
-                single(allowance),
-            )
-        self._keep(data, training, key_value)
+        problem = Problem(first, nominal, units, loss, data.given)
+        training, report = self._learn(problem, ambiguity, solver, (key_train, key_value))
+        self._keep(data, training, key_value, report)
         if training.status == "diverged":
             warnings.warn(
                 f"Training diverged after {len(training.history)} of {solver.steps} steps; the "
@@ -148,6 +134,60 @@ class RobustPolicy(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _learn(
+        self,
+        problem: Problem,
+        ambiguity: Ambiguity,
+        solver: Solver,
+        keys: tuple[jax.Array, jax.Array],
+    ) -> tuple[Training, Any]:
+        """Train and, if the loss knew too little of itself around the learned rule, train on."""
+        table = TrainingTable.build(problem.nominal, problem.units, solver.outcomes_per_context)
+        problem.cover(widen=0.9)
+        rounds = ROUNDS
+        while True:
+            training = self._train(problem, ambiguity, solver, table, keys)
+            problem = replace(problem, rule=training.rule)
+            report = problem.cover()
+            rounds -= 1
+            exact = report is None or report.gap <= EXACT * problem.units.loss_unit
+            if exact or rounds == 0:
+                return training, report
+
+    def _train(
+        self,
+        problem: Problem,
+        ambiguity: Ambiguity,
+        solver: Solver,
+        table: TrainingTable,
+        keys: tuple[jax.Array, jax.Array],
+    ) -> Training:
+        """Train from the problem's rule, with the loss as it is known now."""
+        units, loss = problem.units, problem.loss
+        working_loss = problem.working_loss()
+        setting = Setting(
+            loss=working_loss,
+            neighbourhood=ambiguity.neighbourhood(units, loss),
+            context_nodes=solver.context_rule(),
+            outcome_nodes=solver.outcome_rule(working_loss),
+        )
+        model, allowance = ambiguity.in_units(units), None
+        if getattr(ambiguity, "radius", None) is not None:
+            begin = certify(problem, keys[1], tolerance=0.1)
+            model, allowance = model.replace(penalty=begin.penalty), begin.allowance
+        with reporter(self.verbose, units.loss_unit) as progress:
+            return train(
+                problem.rule,
+                table,
+                single(setting),
+                single(model),
+                solver,
+                ambiguity.slots(problem.nominal),
+                keys[0],
+                progress,
+                single(allowance),
+            )
 
     @classmethod
     def from_function(
@@ -280,7 +320,7 @@ class RobustPolicy(BaseEstimator):
             warn_if_causality_is_vacuous(given, nominal)
         return _Data(nominal, units, given, ambiguity, decision_set, y.ndim == 1)
 
-    def _keep(self, data: _Data, training: Training, key: jax.Array) -> None:
+    def _keep(self, data: _Data, training: Training, key: jax.Array, recourse: Any = None) -> None:
         """Take on what was read and learned, all at once, when nothing can fail any more."""
         self.rule_ = training.rule
         self.units_ = data.units
@@ -290,6 +330,7 @@ class RobustPolicy(BaseEstimator):
         self.status_ = training.status
         self.n_outcomes_ = data.nominal.outcomes.shape[1]
         self.n_decisions_ = data.decision_set.dimension
+        self.recourse_ = recourse
         self.columns_: dict | None = None
         self._given = data.given
         self._single_outcome = data.single_outcome

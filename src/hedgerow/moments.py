@@ -31,11 +31,13 @@ from hedgerow.losses import Loss
 from hedgerow.nodes import Nodes, Reference, Scattered, Sobol
 from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
+from hedgerow.rules.base import decide_rows
 from hedgerow.solvers import TrainingTable
 from hedgerow.units import Units
 
 EXPONENTS_AT_ONCE = 2**21
 STARTS, MOST_PLACES = 8, 4
+COVERED = 2000
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,30 @@ class Problem:
         """Return the loss in working units."""
         units = self.units
         return self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+
+    def cover(self, widen: float = 0.0) -> Any:
+        """Prepare the loss for decisions and outcomes near the data, and return its report.
+
+        Some contexts are jittered, their decisions multiplied by up to 1 ± ``widen``, and paired
+        with outcomes of their own and of others, all stretched at random.
+        """
+        if type(self.loss).prepare is Loss.prepare:
+            return None
+        rng = np.random.default_rng(0)
+        nominal, units = self.nominal, self.units
+        rows = rng.integers(len(nominal.contexts), size=COVERED)
+        contexts = units.contexts(nominal.contexts[rows], np.float64)
+        contexts = contexts + 0.3 * rng.normal(size=contexts.shape) * (units.x_factor > 0)
+        decisions = decide_rows(self.rule, contexts.astype(np.float32)) * units.z_unit
+        decisions = decisions * rng.uniform(1 - widen, 1 + widen, decisions.shape)
+        own = nominal.entry_outcome[nominal.start[rows]]
+        other = rng.integers(len(nominal.outcomes), size=COVERED)
+        outcomes = nominal.outcomes[np.where(rng.random(COVERED) < 0.5, own, other)]
+        outcomes = outcomes * rng.uniform(0.5, 1.5, outcomes.shape)
+        support = self.loss.support_for(outcomes.shape[1])
+        if support is not None:
+            outcomes = np.clip(outcomes, *support)
+        return self.loss.prepare(decisions, outcomes)
 
     def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
         """Return loss and kernels in working units, in float64, with the given nodes."""
@@ -217,7 +243,7 @@ class Moments:
         )
         nodes = seen.log_weights.shape[1]
         outcome_nodes = 1 if seen.outcomes is None else seen.outcomes.shape[2]
-        exponents = nodes * self._table.most_outcomes * outcome_nodes
+        exponents = nodes * self._table.most_outcomes * outcome_nodes * self.setting.loss.terms
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
 
 

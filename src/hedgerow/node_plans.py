@@ -24,7 +24,8 @@ from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Scattered, Sobol
 from hedgerow.outlook import outlook
 
 REPLICATES = 8
-SOBOL_NODES = 64
+SOBOL_NODES, FEWER_NODES = 64, 16
+"""Nodes in a replicate to begin with; fewer where each comes with nodes around outcomes."""
 PRODUCT_NODES = 12
 MOST_HERMITE, MOST_LAGUERRE = 256, 128
 PANEL_NODES = 8
@@ -83,9 +84,12 @@ def node_plan(
         plan = NodePlan(nodes, outcome_nodes, 1, total, True)
     else:
         bulk = Bulk(penalty, seen.places, seen.moved) if _steep(model, penalty, seen.net) else None
-        contexts, n = min(total, MOST_CONTEXTS * 2**level), SOBOL_NODES * 2**level
+        contexts = min(total, MOST_CONTEXTS * 2**level)
+        n = (SOBOL_NODES if outcome_nodes is None else FEWER_NODES) * 2**level
         settles = outcome_nodes is not None or bulk is not None
         plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk)
+    if outcome_nodes is not None:
+        n *= outcome_nodes.n * problem.working_loss().terms
     effort = plan.contexts * plan.replicates * n * problem.nominal.most_outcomes
     effort *= 1 if plan.bulk is None else 1 + MOST_PLACES
     return plan if level < 2 or effort <= MOST_EXPONENTS else None
@@ -107,12 +111,12 @@ def _steep(model: SinkhornAmbiguity, penalty: float, net: float) -> bool:
     return net > STEEP * penalty * float(model.epsilon)
 
 
-def _outcome_nodes(problem: Problem, level: int) -> Nodes | None:
+def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:
     """Nodes around outcomes, if the loss needs any."""
     if problem.working_loss().has_log_moment:
         return None
     if problem.nominal.outcomes.shape[1] > 1:
-        return Sobol(64 * 2**level)
+        return Sobol(32 * 2**level)
     return GaussQuadrature(16 * 2**level)
 
 

@@ -93,6 +93,7 @@ def unpack(
         policy.history_ = arrays["history"]
         policy.status_ = about["status"]
         policy.columns_ = about["columns"]
+        policy.recourse_ = None
         policy._given = policy.ambiguity or default
         policy._single_outcome = bool(about["single_outcome"])
         policy._robust_value = RobustValue(

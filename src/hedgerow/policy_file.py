@@ -102,8 +102,12 @@ def describe(value: Any) -> Any:
         return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if hasattr(value, "toarray"):
+        value = value.toarray()
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
-        return {"array": [describe(item) for item in np.asarray(value).ravel().tolist()]}
+        array = np.asarray(value)
+        items = [describe(item) for item in array.ravel().tolist()]
+        return {"array": items, "shape": list(array.shape)}
     return {"not stored": getattr(value, "__qualname__", type(value).__name__)}
 
 
@@ -122,7 +126,8 @@ def revive(description: Any) -> Any:
     if "float" in description:
         return float(description["float"])
     if "array" in description:
-        return np.array([revive(item) for item in description["array"]])
+        array = np.array([revive(item) for item in description["array"]])
+        return array.reshape(description["shape"])
     return MissingFunction(str(description.get("not stored")))
 
 

@@ -27,6 +27,7 @@ class Problem(StrEnum):
     """What is decided."""
 
     newsvendor = "newsvendor"
+    inventory = "inventory"
 
 
 class Model(StrEnum):
@@ -111,25 +112,34 @@ def fit(
         typer.Option(metavar="COLUMN", help="What to prepare for; may be repeated.", **IN_DATA),
     ],
     holding: Annotated[
-        list[float],
+        list[float] | None,
         typer.Option(
             metavar="COST",
-            help="Cost of a unit left over; one for all, or one per outcome.",
+            help="Newsvendor: cost of a unit left over; one for all, or one per outcome.",
             **IN_DATA,
         ),
-    ],
+    ] = None,
     stockout: Annotated[
-        list[float], typer.Option(metavar="COST", help="Cost of a unit short, likewise.", **IN_DATA)
-    ],
+        list[float] | None,
+        typer.Option(metavar="COST", help="Newsvendor: cost of a unit short, likewise.", **IN_DATA),
+    ] = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Inventory: .toml with holding, shortage, substitution and purchase.",
+            **IN_DATA,
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMNS", help="What to decide by: a,b,c; default: all others.", **IN_DATA
         ),
     ] = None,
-    problem: Annotated[Problem, typer.Option(metavar="NAME", help="newsvendor.", **IN_DATA)] = (
-        Problem.newsvendor
-    ),
+    problem: Annotated[
+        Problem, typer.Option(metavar="NAME", help="newsvendor or inventory.", **IN_DATA)
+    ] = Problem.newsvendor,
     model: Annotated[
         Model,
         typer.Option(
@@ -184,12 +194,20 @@ def fit(
     ] = Path("policy.hedgerow"),
 ) -> None:
     """Check what only the options can tell, then learn."""
-    for name, costs in (("holding", holding), ("stockout", stockout)):
-        if len(costs) not in (1, len(outcome)):
+    newsvendor = problem == Problem.newsvendor
+    for name, given in (("--holding", holding), ("--stockout", stockout)):
+        if newsvendor and not given:
+            raise typer.BadParameter("is needed for --problem newsvendor.", param_hint=name)
+        if given and not newsvendor:
+            raise typer.BadParameter("goes into the file of --costs here.", param_hint=name)
+        if given and len(given) not in (1, len(outcome)):
             raise typer.BadParameter(
-                f"give one number, or one per outcome ({len(outcome)}); got {len(costs)}.",
-                param_hint=f"--{name}",
+                f"give one number, or one per outcome ({len(outcome)}); got {len(given)}.",
+                param_hint=name,
             )
+    if (costs is None) != newsvendor:
+        wrong = "does not apply to" if newsvendor else "is needed for"
+        raise typer.BadParameter(f"{wrong} --problem {problem.value}.", param_hint="--costs")
     smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
     moved = smeared or model == Model.causal_wasserstein
     misplaced = {
@@ -213,8 +231,9 @@ def fit(
         plan = work.Plan(
             outcomes=outcome,
             features=None if features is None else [n for f in features for n in f.split(",")],
-            holding=holding,
-            stockout=stockout,
+            holding=holding or [],
+            stockout=stockout or [],
+            costs=costs,
             model=model.value,
             penalty=penalty,
             radius=radius,

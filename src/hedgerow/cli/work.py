@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWassers
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
 from hedgerow.dual import RobustValue
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy, load
-from hedgerow.losses import Newsvendor
+from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
 from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
@@ -38,6 +39,7 @@ class Plan:
     features: list[str] | None
     holding: list[float]
     stockout: list[float]
+    costs: Path | None
     model: str
     penalty: float | None
     radius: float | None
@@ -68,6 +70,7 @@ def prepare() -> None:
 def fit(data: Path, plan: Plan, out: Path) -> None:
     """Learn a policy from a table, save it, and print what was done."""
     check_target(out)
+    loss, loss_words = _loss(plan)
     table = read_table(data)
     Y = np.column_stack([numeric_column(table, name) for name in plan.outcomes])
     encoder = TableEncoder().fit(_chosen(table, plan))
@@ -78,7 +81,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
     if plan.steps is not None:
         solver = default_solver(ambiguity).set_params(steps=plan.steps)
     policy = RobustPolicy(
-        loss=_loss(plan),
+        loss=loss,
         ambiguity=ambiguity,
         rule=_rule(plan),
         nominal=nominal,
@@ -100,7 +103,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         ("history", f"{len(table):,} rows of {data}"),
         ("outcome" if len(plan.outcomes) == 1 else "outcomes", ", ".join(plan.outcomes)),
         *_column_facts(encoder),
-        ("loss", f"newsvendor, holding {_costs(plan.holding)}, stockout {_costs(plan.stockout)}"),
+        ("loss", loss_words),
         ("model", _model_words(plan.model, ambiguity)),
         ("nominal", _nominal_words(nominal)),
         ("rule", plan.rule),
@@ -245,10 +248,37 @@ def _features(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({str(name): numeric_column(table, str(name)) for name in names})
 
 
-def _loss(plan: Plan) -> Newsvendor:
+def _loss(plan: Plan) -> tuple[Loss, str]:
+    """The loss, and how to speak of it."""
+    if plan.costs is not None:
+        loss = _inventory(plan.costs, len(plan.outcomes))
+        return loss, f"inventory with substitution, costs from {plan.costs}"
     holding = plan.holding[0] if len(plan.holding) == 1 else plan.holding
     stockout = plan.stockout[0] if len(plan.stockout) == 1 else plan.stockout
-    return Newsvendor(holding, stockout)
+    words = f"newsvendor, holding {_costs(plan.holding)}, stockout {_costs(plan.stockout)}"
+    return Newsvendor(holding, stockout), words
+
+
+def _inventory(path: Path, products: int) -> InventorySubstitution:
+    """Read an inventory's costs from TOML: holding, shortage, substitution and, maybe, purchase."""
+    try:
+        costs = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}.") from None
+    known = ("holding", "shortage", "substitution", "purchase")
+    for name in costs:
+        if name not in known:
+            raise ValueError(f"{path} has an entry {name!r}; it may have {', '.join(known)}.")
+    for name in known[:3]:
+        if name not in costs:
+            raise ValueError(f"{path} has no entry {name!r}; it needs {', '.join(known[:3])}.")
+    loss = InventorySubstitution(**costs)
+    if len(costs["substitution"]) != products:
+        raise ValueError(
+            f"{path} has costs of {len(costs['substitution'])} product(s), but there are "
+            f"{products} outcome(s)."
+        )
+    return loss
 
 
 def _ambiguity(plan: Plan) -> Ambiguity:

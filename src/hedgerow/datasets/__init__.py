@@ -1,8 +1,18 @@
-"""Data to try decision rules on: a restaurant's real demand, and a generator with a known oracle.
+"""Data to try decision rules on: a restaurant's real demand, and two generators with known oracles.
 
 This folder uses nothing else of the package.
 """
 
+from hedgerow.datasets.inventory import (
+    InventoryCosts,
+    expected_inventory_loss,
+    inventory_scale,
+    make_inventory,
+    mean_oracle_inventory_loss,
+    oracle_inventory_decision,
+    oracle_inventory_loss,
+    paper_inventory_costs,
+)
 from hedgerow.datasets.newsvendor import (
     expected_newsvendor_loss,
     make_newsvendor,
@@ -13,10 +23,18 @@ from hedgerow.datasets.newsvendor import (
 from hedgerow.datasets.restaurant import load_restaurant
 
 __all__ = [
+    "InventoryCosts",
+    "expected_inventory_loss",
     "expected_newsvendor_loss",
+    "inventory_scale",
     "load_restaurant",
+    "make_inventory",
     "make_newsvendor",
+    "mean_oracle_inventory_loss",
     "newsvendor_signal",
+    "oracle_inventory_decision",
+    "oracle_inventory_loss",
     "oracle_newsvendor_decision",
     "oracle_newsvendor_loss",
+    "paper_inventory_costs",
 ]

@@ -2,6 +2,18 @@
 
 from hedgerow.losses.base import Loss, RescaledLoss
 from hedgerow.losses.custom import CustomLoss
+from hedgerow.losses.inventory import InventorySubstitution
+from hedgerow.losses.max_affine import MaxAffine
 from hedgerow.losses.newsvendor import Newsvendor
+from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
-__all__ = ["CustomLoss", "Loss", "Newsvendor", "RescaledLoss"]
+__all__ = [
+    "CustomLoss",
+    "InventorySubstitution",
+    "Loss",
+    "MaxAffine",
+    "Newsvendor",
+    "RecourseLoss",
+    "RescaledLoss",
+    "TwoStageLP",
+]

@@ -50,6 +50,19 @@ class Loss(Component):
             )
         return np.broadcast_to(low, n_outcomes), np.broadcast_to(high, n_outcomes)
 
+    @property
+    def terms(self) -> int:
+        """How many numbers one evaluation holds at a time, for planning memory."""
+        return 1
+
+    def prepare(self, decisions: np.ndarray, outcomes: np.ndarray) -> Any:
+        """Get ready for decisions and outcomes like these; None if there is nothing to do.
+
+        Losses with a second stage return a ``Growth`` report, whose ``gap`` is how far compiled
+        values fell short before.
+        """
+        return None
+
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the one decision that is best on average, found by L-BFGS from raw = 0."""
         if len(outcomes) > CONSTANT_ROWS:

@@ -1,0 +1,204 @@
+"""The largest of a few affine functions of decision and outcome.
+
+    Ψ(z, y) = max_k  a_k + b_k·y + d_k·z
+
+Every convex piecewise-linear loss has this form; a two-stage program with fixed linear recourse has
+it with one piece per dual vertex (``two_stage.py``), and this is how training sees it. The worst
+outcome is closed form: a maximum of suprema is the supremum of the maximum, and each piece less the
+transport cost separates into coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.decisions import DecisionSet, Free
+from hedgerow.kernels import Kernel
+from hedgerow.losses.base import Loss, namespace
+from hedgerow.recourse import minimise_mean
+
+
+class MaxAffine(Loss):
+    """A convex piecewise-linear loss, given by its pieces.
+
+    Parameters
+    ----------
+    constant : (pieces,)
+        a_k.
+    outcome_slope : (pieces, outcomes)
+        b_k.
+    decision_slope : (pieces, decisions)
+        d_k.
+    decision_set : DecisionSet or None
+        Where decisions lie; None: everywhere.
+    outcome_support : (low, high) or None
+        Where outcomes may lie; None: everywhere.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> pinball = hr.MaxAffine([0.0, 0.0], [[-1.0], [3.0]], [[1.0], [-3.0]])
+    >>> float(pinball([2.0], [4.0]))
+    6.0
+    """
+
+    has_worst_outcome: ClassVar[bool] = True
+    traced = ("constant", "outcome_slope", "decision_slope", "decision_set")
+
+    def __init__(
+        self,
+        constant: Any,
+        outcome_slope: Any,
+        decision_slope: Any,
+        *,
+        decision_set: DecisionSet | None = None,
+        outcome_support: tuple[Any, Any] | None = None,
+    ) -> None:
+        self.constant = constant
+        self.outcome_slope = outcome_slope
+        self.decision_slope = decision_slope
+        self.decision_set = decision_set
+        self.outcome_support = outcome_support
+        self.check()
+
+    def check(self) -> None:
+        """Pieces are finite and equally many in all three arrays."""
+        constant = _checks.numeric("constant", self.constant)
+        if constant.ndim != 1 or not constant.size:
+            raise ValueError(f"constant must hold one number per piece, got {constant.shape}.")
+        for name in ("outcome_slope", "decision_slope"):
+            slope = _checks.numeric(name, getattr(self, name))
+            if slope.ndim != 2 or len(slope) != len(constant) or not slope.size:
+                raise ValueError(
+                    f"{name} must have one row per piece ({len(constant)}), got shape "
+                    f"{slope.shape}."
+                )
+        self.decisions_for(np.shape(self.outcome_slope)[1])
+
+    @property
+    def terms(self) -> int:
+        """As many as there are pieces."""
+        return np.shape(self.constant)[0]
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """The largest piece at z (…, decisions) and y (…, outcomes)."""
+        xp = namespace(z, y, self.constant)
+        z, y = xp.asarray(z), xp.asarray(y)
+        in_y = y @ xp.asarray(self.outcome_slope).T + xp.asarray(self.constant)
+        return (z @ xp.asarray(self.decision_slope).T + in_y).max(axis=-1)
+
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """Return the declared set, or all of R^d."""
+        outcomes, decisions = (
+            np.shape(slope)[1] for slope in (self.outcome_slope, self.decision_slope)
+        )
+        if n_outcomes != outcomes:
+            raise ValueError(
+                f"outcome_slope has {outcomes} column(s), but Y has {n_outcomes} column(s)."
+            )
+        decision_set = Free(decisions) if self.decision_set is None else self.decision_set
+        if decision_set.dimension != decisions:
+            raise ValueError(
+                f"decision_set has dimension {decision_set.dimension}, but decision_slope has "
+                f"{decisions} column(s)."
+            )
+        return decision_set
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return a minimiser of the mean loss, by cutting planes."""
+        slopes = np.asarray(self.decision_slope)
+        in_y = outcomes @ np.asarray(self.outcome_slope).T + np.asarray(self.constant)
+
+        def evaluate(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            heights = in_y + slopes @ z
+            best = np.argmax(heights, axis=1)
+            return heights[np.arange(len(heights)), best], slopes[best]
+
+        return minimise_mean(evaluate, weights, self.decisions_for(outcomes.shape[1]))
+
+    def in_units(
+        self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
+    ) -> Loss:
+        """Return the pieces of z/decision_unit and y/outcome_unit, divided by loss_unit."""
+        return self.replace(
+            constant=np.asarray(self.constant) / loss_unit,
+            outcome_slope=np.asarray(self.outcome_slope) * outcome_unit / loss_unit,
+            decision_slope=np.asarray(self.decision_slope) * decision_unit / loss_unit,
+            decision_set=None,
+            outcome_support=None,
+        )
+
+    def worst_outcome(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        cost: Kernel,
+        penalty: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Move y for the piece that gains most when each is moved for its own sake.
+
+        For p = 2 a piece less the cost peaks at y + b s²/(2λ), cut to the support; for p = 1 each
+        coordinate stays or, if its slope exceeds λ/s, goes to an end of the support.
+        """
+        slopes = jnp.asarray(self.outcome_slope)
+        gains = jnp.sum(_moved(slopes, y[..., None, :], cost, penalty)[1], axis=-1)
+        at_y = y @ slopes.T + self.constant
+        heights = z @ jnp.asarray(self.decision_slope).T + (at_y + gains)
+        best = jnp.argmax(heights, axis=-1)
+        y = jnp.broadcast_to(y, (*best.shape, y.shape[-1]))
+        return y + _moved(slopes[best], y, cost, penalty)[0]
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """Largest s_y·|slope| along the directions the support leaves open for p = 1; 0 for p = 2.
+
+        Only slopes that rise along the direction count.
+        """
+        slopes = np.asarray(self.outcome_slope)
+        steepest = -slopes.min(axis=0), slopes.max(axis=0)
+        return penalty_of_slopes(order, y_scale, steepest, self.support_for(outcomes.shape[1]))
+
+
+def penalty_of_slopes(
+    order: int,
+    y_scale: np.ndarray,
+    steepest: tuple[np.ndarray, np.ndarray],
+    support: tuple[np.ndarray, np.ndarray] | None,
+) -> float:
+    """Penalty that outweighs a piecewise-linear loss with these falls and rises per outcome."""
+    if order == 2:
+        return 0.0
+    ends = support or (np.float64(-np.inf), np.float64(np.inf))
+    falls, rises = (
+        np.where(np.isinf(end), np.maximum(slope, 0.0), 0.0)
+        for slope, end in zip(steepest, ends, strict=True)
+    )
+    return float(np.max(y_scale * np.maximum(falls, rises)))
+
+
+def _moved(slope: Array, y: Array, cost: Kernel, penalty: Float[Array, ""]) -> tuple[Array, Array]:
+    """Best move per coordinate along an affine function with this slope, and what it gains."""
+    low, high = cost.bounds(y)
+    free = cost.scale > 0
+    price = jnp.where(free, penalty / jnp.where(free, cost.scale, 1.0) ** cost.order, 0.0)
+
+    def gain(move: Array) -> Array:
+        return slope * move - price * jnp.abs(move) ** cost.order
+
+    if cost.order == 2:
+        move = jnp.clip(jnp.where(free, slope / jnp.where(free, 2 * price, 1.0), 0.0), low, high)
+        return move, gain(move)
+    end = jnp.where(slope > 0, high, low)
+    end = jnp.where(free & jnp.isfinite(end), end, 0.0)
+    move = jnp.where(gain(end) > 0, end, 0.0)
+    return move, gain(move)

@@ -1,0 +1,257 @@
+"""Two-stage problems with fixed linear recourse: decide z, see y, then repair at least cost.
+
+    Ψ(z, y) = c·z + min { q·w : W w = r0 + R y − T z, w ≥ 0 }
+
+By linear-programming duality this is the largest of finitely many affine functions, one per vertex
+of the dual polyhedron, which does not depend on (z, y). ``hedgerow.recourse`` finds them; NumPy
+calls are exact, and compiled programs see the maximum over the vertices found (all of them, unless
+there are very many: then ``prepare`` finds those that matter on given rows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.decisions import DecisionSet
+from hedgerow.kernels import Kernel
+from hedgerow.losses.base import CONSTANT_ROWS, Loss, namespace
+from hedgerow.losses.max_affine import MaxAffine, penalty_of_slopes
+from hedgerow.recourse import (
+    Growth,
+    Recourse,
+    StandardForm,
+    decision_blocks,
+    interval_blocks,
+    minimise_mean,
+)
+
+
+class RecourseLoss(Loss):
+    """Base of losses with a linear second stage (abstract): a subclass states its program.
+
+    The engine is built when first needed and kept until a parameter is replaced by another object.
+    """
+
+    has_worst_outcome: ClassVar[bool] = True
+    decision_set: DecisionSet | None
+    _built: _Built | None = None
+
+    def program(self) -> StandardForm:
+        """Return the second stage in standard form."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """The program is well formed, bounded below, and has a recourse everywhere."""
+        _ = self.recourse
+
+    @property
+    def recourse(self) -> Recourse:
+        """The second stage's engine: exact values, gradients, dual vertices."""
+        fields = {name: value for name, value in vars(self).items() if name != "_built"}
+        if self._built is None or not self._built.serves(fields):
+            form = self.program()
+            outcomes, decisions = form.outcome_matrix.shape[1], form.technology.shape[1]
+            infinite = np.full(outcomes, np.inf)
+            low, high = self.support_for(outcomes) or (-infinite, infinite)
+            decision_set = self._decision_set(decisions)
+            blocks = decision_blocks(decision_set) + interval_blocks("y", low, high)
+            self._built = _Built(fields, Recourse(form, blocks))
+        return self._built.recourse
+
+    def pieces(self) -> MaxAffine:
+        """Return the maximum over the dual vertices found so far, as a loss of its own."""
+        return MaxAffine(
+            *self.recourse.pieces(),
+            decision_set=self.decision_set,
+            outcome_support=self.outcome_support,
+        )
+
+    def prepare(self, decisions: Any, outcomes: Any) -> Growth:
+        """Find the dual vertices that matter at these decisions and outcomes, for training.
+
+        Does nothing if all vertices are known. The report says how far the maximum over those known
+        before fell short.
+        """
+        return self.recourse.grow(decisions, outcomes)
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """First-stage cost plus the least cost of recourse: exact on NumPy arrays."""
+        if namespace(z, y) is np:
+            return self.recourse.values(z, y)
+        return self.pieces()(z, y)
+
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """Return the declared set; the program fixes the number of outcomes."""
+        form = self.recourse.form
+        outcomes, decisions = form.outcome_matrix.shape[1], form.technology.shape[1]
+        if n_outcomes != outcomes:
+            raise ValueError(
+                f"The second stage has {outcomes} outcome(s), but Y has {n_outcomes} column(s)."
+            )
+        return self._decision_set(decisions)
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return a minimiser of the mean loss over at most 2000 outcomes, by cutting planes."""
+        if len(outcomes) > CONSTANT_ROWS:
+            rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
+            outcomes, weights = outcomes[rows], weights[rows]
+        form = self.recourse.form
+        needs = np.abs(form.constant + outcomes @ form.outcome_matrix.T).max()
+        radius = needs / max(np.abs(form.technology).max(), 1e-300)
+        return minimise_mean(
+            lambda z: self.recourse.values_and_gradients(z, outcomes)[:2],
+            weights,
+            self.decisions_for(outcomes.shape[1]),
+            radius if 0 < radius < 1e12 else 1.0,
+        )
+
+    def in_units(
+        self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
+    ) -> Loss:
+        """Return the pieces found so far in working units."""
+        return self.pieces().in_units(outcome_unit, decision_unit, loss_unit)
+
+    def worst_outcome(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        cost: Kernel,
+        penalty: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Worst outcome of the pieces found so far."""
+        return self.pieces().worst_outcome(z, y, cost, penalty)
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """Largest s_y·slope over the directions the support leaves open for p = 1; 0 for p = 2.
+
+        The slopes are exact: linear programs over the dual polyhedron.
+        """
+        support = self.support_for(outcomes.shape[1])
+        return penalty_of_slopes(order, y_scale, self.recourse.largest_slopes(), support)
+
+    def _decision_set(self, decisions: int) -> DecisionSet:
+        decision_set = _checks.instance(
+            "decision_set",
+            self.decision_set,
+            DecisionSet,
+            "a decision set such as hedgerow.Nonnegative(3)",
+        )
+        if decision_set.dimension != decisions:
+            raise ValueError(
+                f"decision_set has dimension {decision_set.dimension}, but the second stage takes "
+                f"{decisions} decision(s)."
+            )
+        return decision_set
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles carry the parameters; they build an engine of their own."""
+        return {name: value for name, value in vars(self).items() if name != "_built"}
+
+
+class _Built:
+    """An engine and the very parameters it was built from; hashed by identity."""
+
+    def __init__(self, fields: dict[str, Any], recourse: Recourse) -> None:
+        self.fields = fields
+        self.recourse = recourse
+
+    def serves(self, fields: dict[str, Any]) -> bool:
+        """Whether these are the same objects, or stand for them while JAX traces."""
+        traced = any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(fields))
+        return traced or all(value is self.fields[name] for name, value in fields.items())
+
+
+class TwoStageLP(RecourseLoss):
+    """Any two-stage problem with fixed linear recourse.
+
+    Parameters
+    ----------
+    recourse_cost : (columns,)
+        q, the cost of each recourse decision.
+    recourse_matrix : (rows, columns)
+        W; dense or scipy.sparse, like the two below.
+    technology : (rows, decisions)
+        T, what decisions take from each row's right-hand side.
+    outcome_matrix : (rows, outcomes)
+        R, what outcomes add to it.
+    constant : (rows,) or None
+        r0; None: 0.
+    first_stage_cost : (decisions,) or None
+        c; None: 0.
+    decision_set : DecisionSet
+        Where decisions lie.
+    outcome_support : (low, high) or None
+        Where outcomes may lie; None: everywhere.
+    senses : sequence of "=", "<=", ">=" or None
+        How W w compares with the right-hand side, row by row; None: "=" throughout.
+
+    Examples
+    --------
+    A newsvendor: leftover u and shortage v satisfy  u − v = z − y.
+
+    >>> import hedgerow as hr
+    >>> loss = hr.TwoStageLP(
+    ...     [1.0, 3.0], [[1.0, -1.0]], [[-1.0]], [[-1.0]], decision_set=hr.Nonnegative(1)
+    ... )
+    >>> float(loss([2.0], [4.0]))
+    6.0
+    """
+
+    traced = (
+        "recourse_cost",
+        "recourse_matrix",
+        "technology",
+        "outcome_matrix",
+        "constant",
+        "first_stage_cost",
+        "decision_set",
+    )
+
+    def __init__(
+        self,
+        recourse_cost: Any,
+        recourse_matrix: Any,
+        technology: Any,
+        outcome_matrix: Any,
+        constant: Any = None,
+        first_stage_cost: Any = None,
+        *,
+        decision_set: DecisionSet,
+        outcome_support: tuple[Any, Any] | None = None,
+        senses: Sequence[str] | None = None,
+    ) -> None:
+        self.recourse_cost = recourse_cost
+        self.recourse_matrix = recourse_matrix
+        self.technology = technology
+        self.outcome_matrix = outcome_matrix
+        self.constant = constant
+        self.first_stage_cost = first_stage_cost
+        self.decision_set = decision_set
+        self.outcome_support = outcome_support
+        self.senses = senses
+        self.check()
+
+    def program(self) -> StandardForm:
+        """Return the parameters as a program in standard form."""
+        return StandardForm.read(
+            self.recourse_cost,
+            self.recourse_matrix,
+            self.technology,
+            self.outcome_matrix,
+            self.constant,
+            self.first_stage_cost,
+            self.senses,
+        )
