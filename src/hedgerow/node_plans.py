@@ -74,17 +74,17 @@ def node_plan(
     outcome_nodes = _outcome_nodes(problem, level)
     if isinstance(outcome_nodes, GaussQuadrature) and 16 * 2**level > _most(model):
         return None
+    contexts = min(total, MOST_CONTEXTS * 2**level)
     if features == 1:
         nodes, n = _panels(model, level, seen.reach)
-        plan = NodePlan(nodes, outcome_nodes, 1, total, True)
+        plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
     elif features == 2 and not _steep(model, penalty, seen.net):
         nodes, n = _product(model, level)
         if nodes is None:
             return None
-        plan = NodePlan(nodes, outcome_nodes, 1, total, True)
+        plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
     else:
         bulk = Bulk(penalty, seen.places, seen.moved) if _steep(model, penalty, seen.net) else None
-        contexts = min(total, MOST_CONTEXTS * 2**level)
         n = (SOBOL_NODES if outcome_nodes is None else FEWER_NODES) * 2**level
         settles = outcome_nodes is not None or bulk is not None
         plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk)
