@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.quiver import Quiver
 
 import hedgerow as hr
-from hedgerow.plots import save_figure
-from hedgerow.plots.worst_cases import RED, worst_cases
+from hedgerow.plots import save_figure, worst_cases
+from hedgerow.plots.panels import RED
 
 ROWS = 18
 SMOOTH = hr.CausalSinkhorn(penalty=1.0, epsilon=0.2)

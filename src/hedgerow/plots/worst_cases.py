@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -23,9 +23,22 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _checks
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.estimator import RobustPolicy
-from hedgerow.nominal import NominalDistribution
+from hedgerow.plots.panels import (
+    MOST_ACROSS,
+    MOST_UPRIGHT,
+    TINY,
+    Points,
+    along_x,
+    along_y,
+    describe,
+    draw_density,
+    draw_legend,
+    draw_marginals,
+    draw_nominal,
+    draw_points,
+    row_of_panels,
+)
 from hedgerow.plots.style import (
-    COLOURS,
     GREY,
     INK,
     decisions_of,
@@ -39,18 +52,10 @@ from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BLUE, RED = COLOURS[:2]
-SHADES = ("#FFFFFF", "#C6DDF0", "#5FA3D3", BLUE, "#0B2A4A")
-PANEL_WIDTH, NARROWEST, HEIGHT = 1.72, 4.8, 3.2
-"""Inches; the legend needs some width even under one panel."""
-SMALL, TINY = 8, 7
 RESOLUTION = 100
 """Points along each axis at which densities are evaluated."""
-BINS = 25
 FAINT = 0.005
 """Share of a density's peak below which it is left off the axes."""
-MOST_ACROSS, MOST_UPRIGHT, MOST_TITLE = 24, 30, 18
-"""Characters that fit along a panel."""
 LETTERS_PER_INCH = 18
 
 
@@ -92,29 +97,29 @@ def worst_cases(
     named = _named(models)
     _check_one_dimensional(policy, decision_label)
     _checks.count("resolution", resolution, 2)
-    nominal = _Points.of(policy.problem(X, Y).nominal)
+    nominal = Points.of(policy.problem(X, Y).nominal)
     if np.ptp(nominal.x) == 0:
         raise ValueError("The feature has one value only, so there is no second axis to draw on.")
     worst = [worst_case(policy, X, Y, ambiguity=model) for model in named.values()]
-    x = _axis(nominal.x, [_along_x(one) for one in worst], resolution)
-    y = _axis(nominal.y, [_along_y(one) for one in worst], resolution)
+    x = _axis(nominal.x, [along_x(one) for one in worst], resolution)
+    y = _axis(nominal.y, [along_y(one) for one in worst], resolution)
     densities = [_density(one, x, y) for one in worst]
     decisions = decisions_of(policy, x[:, None])[:, 0]
     brightest = max((_clip(d) for d in densities if d is not None), default=1.0)
 
     with style():
-        fig, panels, below = _panels(len(worst))
+        fig, panels, below = row_of_panels(len(worst))
         for i, (title, one, density) in enumerate(zip(named, worst, densities, strict=True)):
             panel = panels[i]
             if density is not None:
-                _draw_density(panel.main, x, y, density, brightest)
-                _draw_nominal(panel.main, nominal)
+                draw_density(panel.main, x, y, density, brightest)
+                draw_nominal(panel.main, nominal)
             elif isinstance(one, DiscreteWorstCase):
-                _draw_points(panel.main, one, nominal)
+                draw_points(panel.main, one, nominal)
             if decision_label:
                 panel.main.plot(x, decisions, color=INK, linewidth=0.9, zorder=4)
-            _draw_marginals(panel, one, x, y)
-            _describe(panel, i, title, one)
+            draw_marginals(panel, one, x, y)
+            describe(panel, i, title, one)
         first = panels[0]
         first.main.set_xlim(x[0], x[-1])
         first.main.set_ylim(y[0], y[-1])
@@ -125,33 +130,11 @@ def worst_cases(
         first.main.set_ylabel(shortened(upright, MOST_UPRIGHT))
         for panel in panels:
             panel.main.set_xlabel(shortened(across, MOST_ACROSS))
-        _legend(below, worst, decision_label)
+        draw_legend(below, worst, decision_label)
         if caption:
             lines = textwrap.fill(caption, round(LETTERS_PER_INCH * fig.get_figwidth()))
             fig.supxlabel(lines, fontsize=TINY, color=GREY)
     return fig
-
-
-class _Points(NamedTuple):
-    """Points of a discrete distribution over one feature and one outcome."""
-
-    x: np.ndarray
-    y: np.ndarray
-    mass: np.ndarray
-
-    @classmethod
-    def of(cls, nominal: NominalDistribution) -> _Points:
-        owner = np.repeat(np.arange(len(nominal.contexts)), nominal.count)
-        outcomes = nominal.outcomes[nominal.entry_outcome]
-        return cls(nominal.contexts[owner, 0], outcomes[:, 0], nominal.joint_mass())
-
-
-class _Panel(NamedTuple):
-    """The axes of one model: what is drawn, and its marginals."""
-
-    main: Any
-    top: Any
-    right: Any
 
 
 # --------------------------------------------------------------------------- what is asked for
@@ -194,14 +177,6 @@ def _check_one_dimensional(policy: RobustPolicy, decision_label: str | None) -> 
 # --------------------------------------------------------------------------- what is evaluated
 
 
-def _along_x(worst: WorstCase) -> Any:
-    return worst.x[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_x
-
-
-def _along_y(worst: WorstCase) -> Any:
-    return worst.y[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_y
-
-
 def _axis(nominal: np.ndarray, along: list[Any], resolution: int) -> np.ndarray:
     """Evenly spaced points that span all points, and all densities but their faint ends."""
     home = nominal.min(), nominal.max()
@@ -241,180 +216,3 @@ def _clip(density: np.ndarray) -> float:
     levels = np.sort(density, axis=None)
     above = np.cumsum(levels) > 0.98 * levels.sum()
     return float(levels[np.argmax(above)])
-
-
-# --------------------------------------------------------------------------- what is drawn
-
-
-def _panels(count: int) -> tuple[Any, list[_Panel], Any]:
-    """One row of panels that share their axes, with room above and to the right of each."""
-    from matplotlib.figure import Figure
-
-    width = max(0.55 + PANEL_WIDTH * count, NARROWEST)
-    fig = Figure(figsize=(width, HEIGHT), layout="constrained")
-    fig.set_layout_engine("constrained", w_pad=0.01, h_pad=0.03, wspace=0.0, hspace=0.0)
-    grid = fig.add_gridspec(
-        3,
-        3 * count - 1,
-        width_ratios=[*[1, 0.24, 0.06] * (count - 1), 1, 0.24],
-        height_ratios=[1.1, 5, 0.3],
-    )
-    panels: list[_Panel] = []
-    for i in range(count):
-        first = panels[0] if panels else _Panel(None, None, None)
-        main = fig.add_subplot(grid[1, 3 * i], sharex=first.main, sharey=first.main)
-        top = fig.add_subplot(grid[0, 3 * i], sharex=main, sharey=first.top)
-        right = fig.add_subplot(grid[1, 3 * i + 1], sharey=main, sharex=first.right)
-        main.tick_params(labelsize=SMALL, labelleft=i == 0, length=2.5)
-        main.xaxis.label.set_fontsize(SMALL)
-        main.yaxis.label.set_fontsize(SMALL)
-        main.locator_params(nbins=5)
-        for margin, base in ((top, "bottom"), (right, "left")):
-            margin.tick_params(
-                length=0, labelleft=False, labelbottom=False, which="both", left=False, bottom=False
-            )
-            for side, spine in margin.spines.items():
-                spine.set_visible(side == base)
-        panels.append(_Panel(main, top, right))
-    below = fig.add_subplot(grid[2, :])
-    below.set_axis_off()
-    return fig, panels, below
-
-
-def _shades() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("hedgerow", list(SHADES))
-
-
-def _draw_density(
-    ax: Any, x: np.ndarray, y: np.ndarray, density: np.ndarray, brightest: float
-) -> None:
-    from matplotlib.colors import PowerNorm
-
-    half_x, half_y = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
-    ax.imshow(
-        density,
-        extent=(x[0] - half_x, x[-1] + half_x, y[0] - half_y, y[-1] + half_y),
-        origin="lower",
-        aspect="auto",
-        interpolation="bilinear",
-        cmap=_shades(),
-        norm=PowerNorm(0.8, 0, brightest, clip=True),
-        zorder=0,
-    )
-
-
-def _draw_nominal(ax: Any, nominal: _Points) -> None:
-    ax.scatter(nominal.x, nominal.y, s=_areas(nominal.mass), color=RED, linewidths=0, zorder=3)
-
-
-def _areas(mass: np.ndarray) -> np.ndarray:
-    """Areas in proportion to mass, the usual point's being the same however many there are."""
-    usual = np.sqrt(100 / max(len(mass), 100)) * 5
-    return np.clip(usual * mass / np.median(mass), 0.5, 8 * usual)
-
-
-def _moved(worst: DiscreteWorstCase) -> bool:
-    return bool(np.any(worst.x != worst.from_x) or np.any(worst.y != worst.from_y))
-
-
-def _draw_points(ax: Any, worst: DiscreteWorstCase, nominal: _Points) -> None:
-    """Arrows to where points were moved; if none was, points as dark as their mass."""
-    x, y, from_x, from_y = (a[:, 0] for a in (worst.x, worst.y, worst.from_x, worst.from_y))
-    if _moved(worst):
-        _draw_nominal(ax, nominal)
-        ax.quiver(
-            from_x,
-            from_y,
-            x - from_x,
-            y - from_y,
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            color=BLUE,
-            units="inches",
-            width=0.006,
-            headwidth=5,
-            headlength=6,
-            headaxislength=5,
-            zorder=2,
-        )
-        return
-    from matplotlib.colors import PowerNorm
-
-    order = np.argsort(worst.weights)
-    ax.scatter(
-        x[order],
-        y[order],
-        c=worst.weights[order],
-        s=16,
-        cmap=_shades(),
-        norm=PowerNorm(0.5, 0, worst.weights.max()),
-        edgecolors=GREY,
-        linewidths=0.3,
-        zorder=3,
-    )
-
-
-def _draw_marginals(panel: _Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray) -> None:
-    for ax, grid, along, upright in (
-        (panel.top, x, _along_x(worst), False),
-        (panel.right, y, _along_y(worst), True),
-    ):
-        if isinstance(worst, DiscreteWorstCase):
-            edges = np.linspace(grid[0], grid[-1], BINS + 1)
-            heights = np.histogram(along, edges, weights=worst.weights, density=True)[0]
-            way = "horizontal" if upright else "vertical"
-            ax.stairs(heights, edges, orientation=way, fill=True, color=BLUE, alpha=0.5)
-        else:
-            fill = ax.fill_betweenx if upright else ax.fill_between
-            fill(grid, along(grid), color=BLUE, alpha=0.5, linewidth=0)
-
-
-def _describe(panel: _Panel, place: int, title: str, worst: WorstCase) -> None:
-    letter = f"({'abcdefghijklmnopqrstuvwxyz'[place % 26]})"
-    panel.top.set_title(f"{letter} {shortened(title, MOST_TITLE)}", fontsize=SMALL + 1, pad=13)
-    panel.top.annotate(
-        f"expected loss {worst.expected_loss():.3g}",
-        (0, 1),
-        xytext=(0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=TINY,
-        color=GREY,
-    )
-
-
-def _legend(ax: Any, worst: list[WorstCase], decision_label: str | None) -> None:
-    from matplotlib.legend_handler import HandlerTuple
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    def sign(marker: str, size: float, colour: str) -> Any:
-        shown = {"marker": marker, "markersize": size, "markeredgewidth": 0}
-        return Line2D([], [], color=colour, linestyle="none", **shown)
-
-    moves = [isinstance(one, DiscreteWorstCase) and _moved(one) for one in worst]
-    smooth = [isinstance(one, SmoothWorstCase) for one in worst]
-    handles: list[tuple[Any, str]] = []
-    if any(moves) or any(smooth):
-        handles.append((sign("o", 3, RED), "nominal point"))
-    if any(moves):
-        handles.append((sign(r"$\rightarrow$", 11, BLUE), "moved to"))
-    if decision_label:
-        line = Line2D([], [], color=INK, linewidth=0.9)
-        handles.append((line, shortened(decision_label, MOST_ACROSS)))
-    if not all(moves):
-        kinds = ["density"] * any(smooth) + ["mass"] * (sum(moves) + sum(smooth) < len(worst))
-        shades = tuple(Patch(color=shade) for shade in SHADES[1:])
-        handles.append((shades, f"{' or '.join(kinds)}, low to high"))
-    ax.legend(
-        [handle for handle, _ in handles],
-        [label for _, label in handles],
-        loc="center",
-        ncols=len(handles),
-        fontsize=TINY,
-        columnspacing=2.5,
-        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
-    )

@@ -1,0 +1,235 @@
+"""Panels of worst cases: colour for density or mass, arrows for moves, marginals, words.
+
+What is drawn was evaluated in ``worst_cases.py``; here it becomes ink.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow.nominal import NominalDistribution
+from hedgerow.plots.style import COLOURS, GREY, INK, shortened
+from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase
+
+BLUE, RED = COLOURS[:2]
+SHADES = ("#FFFFFF", "#C6DDF0", "#5FA3D3", BLUE, "#0B2A4A")
+PANEL_WIDTH, NARROWEST, HEIGHT = 1.72, 4.8, 3.2
+"""Inches; the legend needs some width even under one panel."""
+SMALL, TINY = 8, 7
+BINS = 25
+MOST_ACROSS, MOST_UPRIGHT, MOST_TITLE = 24, 30, 18
+"""Characters that fit along a panel."""
+
+
+class Points(NamedTuple):
+    """Points of a discrete distribution over one feature and one outcome."""
+
+    x: np.ndarray
+    y: np.ndarray
+    mass: np.ndarray
+
+    @classmethod
+    def of(cls, nominal: NominalDistribution) -> Points:
+        """Every outcome of every context, with its mass."""
+        owner = np.repeat(np.arange(len(nominal.contexts)), nominal.count)
+        outcomes = nominal.outcomes[nominal.entry_outcome]
+        return cls(nominal.contexts[owner, 0], outcomes[:, 0], nominal.joint_mass())
+
+
+class Panel(NamedTuple):
+    """The axes of one model: what is drawn, and its marginals."""
+
+    main: Any
+    top: Any
+    right: Any
+
+
+def along_x(worst: WorstCase) -> Any:
+    """The points' x, or the function that gives the density of x."""
+    return worst.x[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_x
+
+
+def along_y(worst: WorstCase) -> Any:
+    """The points' y, or the function that gives the density of y."""
+    return worst.y[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_y
+
+
+def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
+    """One row of panels that share their axes, with room above and to the right of each."""
+    from matplotlib.figure import Figure
+
+    width = max(0.55 + PANEL_WIDTH * count, NARROWEST)
+    fig = Figure(figsize=(width, HEIGHT), layout="constrained")
+    fig.set_layout_engine("constrained", w_pad=0.01, h_pad=0.03, wspace=0.0, hspace=0.0)
+    grid = fig.add_gridspec(
+        3,
+        3 * count - 1,
+        width_ratios=[*[1, 0.24, 0.06] * (count - 1), 1, 0.24],
+        height_ratios=[1.1, 5, 0.3],
+    )
+    panels: list[Panel] = []
+    for i in range(count):
+        first = panels[0] if panels else Panel(None, None, None)
+        main = fig.add_subplot(grid[1, 3 * i], sharex=first.main, sharey=first.main)
+        top = fig.add_subplot(grid[0, 3 * i], sharex=main, sharey=first.top)
+        right = fig.add_subplot(grid[1, 3 * i + 1], sharey=main, sharex=first.right)
+        main.tick_params(labelsize=SMALL, labelleft=i == 0, length=2.5)
+        main.xaxis.label.set_fontsize(SMALL)
+        main.yaxis.label.set_fontsize(SMALL)
+        main.locator_params(nbins=5)
+        for margin, base in ((top, "bottom"), (right, "left")):
+            margin.tick_params(
+                length=0, labelleft=False, labelbottom=False, which="both", left=False, bottom=False
+            )
+            for side, spine in margin.spines.items():
+                spine.set_visible(side == base)
+        panels.append(Panel(main, top, right))
+    below = fig.add_subplot(grid[2, :])
+    below.set_axis_off()
+    return fig, panels, below
+
+
+def _shades() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("hedgerow", list(SHADES))
+
+
+def draw_density(
+    ax: Any, x: np.ndarray, y: np.ndarray, density: np.ndarray, brightest: float
+) -> None:
+    """A density (y, x) as colour, the same up to ``brightest`` in every panel."""
+    from matplotlib.colors import PowerNorm
+
+    half_x, half_y = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
+    ax.imshow(
+        density,
+        extent=(x[0] - half_x, x[-1] + half_x, y[0] - half_y, y[-1] + half_y),
+        origin="lower",
+        aspect="auto",
+        interpolation="bilinear",
+        cmap=_shades(),
+        norm=PowerNorm(0.8, 0, brightest, clip=True),
+        zorder=0,
+    )
+
+
+def draw_nominal(ax: Any, nominal: Points) -> None:
+    """Nominal points, as large as their mass."""
+    ax.scatter(nominal.x, nominal.y, s=_areas(nominal.mass), color=RED, linewidths=0, zorder=3)
+
+
+def _areas(mass: np.ndarray) -> np.ndarray:
+    """Areas in proportion to mass, the usual point's being the same however many there are."""
+    usual = np.sqrt(100 / max(len(mass), 100)) * 5
+    return np.clip(usual * mass / np.median(mass), 0.5, 8 * usual)
+
+
+def _moved(worst: DiscreteWorstCase) -> bool:
+    return bool(np.any(worst.x != worst.from_x) or np.any(worst.y != worst.from_y))
+
+
+def draw_points(ax: Any, worst: DiscreteWorstCase, nominal: Points) -> None:
+    """Arrows to where points were moved; if none was, points as dark as their mass."""
+    x, y, from_x, from_y = (a[:, 0] for a in (worst.x, worst.y, worst.from_x, worst.from_y))
+    if _moved(worst):
+        draw_nominal(ax, nominal)
+        ax.quiver(
+            from_x,
+            from_y,
+            x - from_x,
+            y - from_y,
+            angles="xy",
+            scale_units="xy",
+            scale=1,
+            color=BLUE,
+            units="inches",
+            width=0.006,
+            headwidth=5,
+            headlength=6,
+            headaxislength=5,
+            zorder=2,
+        )
+        return
+    from matplotlib.colors import PowerNorm
+
+    order = np.argsort(worst.weights)
+    ax.scatter(
+        x[order],
+        y[order],
+        c=worst.weights[order],
+        s=16,
+        cmap=_shades(),
+        norm=PowerNorm(0.5, 0, worst.weights.max()),
+        edgecolors=GREY,
+        linewidths=0.3,
+        zorder=3,
+    )
+
+
+def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray) -> None:
+    """Densities of x above and of y to the right; histograms where there are points only."""
+    for ax, grid, along, upright in (
+        (panel.top, x, along_x(worst), False),
+        (panel.right, y, along_y(worst), True),
+    ):
+        if isinstance(worst, DiscreteWorstCase):
+            edges = np.linspace(grid[0], grid[-1], BINS + 1)
+            heights = np.histogram(along, edges, weights=worst.weights, density=True)[0]
+            way = "horizontal" if upright else "vertical"
+            ax.stairs(heights, edges, orientation=way, fill=True, color=BLUE, alpha=0.5)
+        else:
+            fill = ax.fill_betweenx if upright else ax.fill_between
+            fill(grid, along(grid), color=BLUE, alpha=0.5, linewidth=0)
+
+
+def describe(panel: Panel, place: int, title: str, worst: WorstCase) -> None:
+    """Letter, title and expected loss above a panel."""
+    letter = f"({'abcdefghijklmnopqrstuvwxyz'[place % 26]})"
+    panel.top.set_title(f"{letter} {shortened(title, MOST_TITLE)}", fontsize=SMALL + 1, pad=13)
+    panel.top.annotate(
+        f"expected loss {worst.expected_loss():.3g}",
+        (0, 1),
+        xytext=(0, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=TINY,
+        color=GREY,
+    )
+
+
+def draw_legend(ax: Any, worst: list[WorstCase], decision_label: str | None) -> None:
+    """Say what the signs mean that occur in any of the panels."""
+    from matplotlib.legend_handler import HandlerTuple
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def sign(marker: str, size: float, colour: str) -> Any:
+        shown = {"marker": marker, "markersize": size, "markeredgewidth": 0}
+        return Line2D([], [], color=colour, linestyle="none", **shown)
+
+    moves = [isinstance(one, DiscreteWorstCase) and _moved(one) for one in worst]
+    smooth = [isinstance(one, SmoothWorstCase) for one in worst]
+    handles: list[tuple[Any, str]] = []
+    if any(moves) or any(smooth):
+        handles.append((sign("o", 3, RED), "nominal point"))
+    if any(moves):
+        handles.append((sign(r"$\rightarrow$", 11, BLUE), "moved to"))
+    if decision_label:
+        line = Line2D([], [], color=INK, linewidth=0.9)
+        handles.append((line, shortened(decision_label, MOST_ACROSS)))
+    if not all(moves):
+        kinds = ["density"] * any(smooth) + ["mass"] * (sum(moves) + sum(smooth) < len(worst))
+        shades = tuple(Patch(color=shade) for shade in SHADES[1:])
+        handles.append((shades, f"{' or '.join(kinds)}, low to high"))
+    ax.legend(
+        [handle for handle, _ in handles],
+        [label for _, label in handles],
+        loc="center",
+        ncols=len(handles),
+        fontsize=TINY,
+        columnspacing=2.5,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+    )
