@@ -38,11 +38,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.linalg import toeplitz
 from scipy.special import pdtr, pdtrc
 from sklearn.utils import Bunch
 
-from hedgerow.datasets.newsvendor import _CORRELATION, _check_beta, make_newsvendor
+from hedgerow.datasets._contexts import (
+    check_beta,
+    context_covariance,
+    context_index,
+    draw_contexts,
+)
 
 _SHAPES = np.array([1, 2, 4])
 _HOLDING = np.array([1.0, 0.7, 0.6])
@@ -129,19 +133,18 @@ def make_inventory(
     >>> train = make_inventory(400, 10, random_state=0)
     >>> test = make_inventory(100_000, 10, beta=train.beta, random_state=1)
     """
-    generator = np.random.default_rng(random_state)
-    # Handing over the generator, not the seed, leaves the next stream it spawns unused.
-    truth = make_newsvendor(n_samples, n_features, beta=beta, random_state=generator)
-    (demand_stream,) = generator.spawn(1)
-    scale = inventory_scale(truth.data, truth.beta)
+    # The first is the stream of the newsvendor's noise, whose numbers demand must not share.
+    drawn = draw_contexts(n_samples, n_features, beta, random_state, streams=2)
+    demand_stream = drawn.streams[1]
+    scale = inventory_scale(drawn.contexts, drawn.beta)
     demands = scale[:, None] * demand_stream.standard_gamma(_SHAPES, (n_samples, 3))
     return Bunch(
-        data=truth.data,
+        data=drawn.contexts,
         target=demands,
-        beta=truth.beta,
+        beta=drawn.beta,
         scale=scale,
         conditional_mean=scale[:, None] * _SHAPES,
-        feature_names=truth.feature_names,
+        feature_names=drawn.feature_names,
         outcome_names=["y1", "y2", "y3"],
         DESCR=__doc__,
     )
@@ -162,13 +165,7 @@ def inventory_scale(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray, "
     ndarray of shape (n_samples,)
         Scale of the three demands in each context.
     """
-    contexts = np.asarray(contexts, dtype=float)
-    if contexts.ndim != 2:
-        raise ValueError(
-            f"contexts must have shape (n_samples, n_features), got {contexts.shape}: "
-            "reshape a single context x with x[None, :]."
-        )
-    return np.exp(contexts @ _check_beta(beta, contexts.shape[1]))
+    return np.exp(context_index(contexts, beta))
 
 
 def oracle_inventory_decision(
@@ -225,9 +222,9 @@ def mean_oracle_inventory_loss(beta: ArrayLike, *, transposed: bool = False) -> 
         The mean of `oracle_inventory_loss` over the law of the contexts: βᵀx is normal with
         variance βᵀΣβ.
     """
-    beta = _check_beta(beta, np.size(beta))
-    covariance = toeplitz(_CORRELATION ** np.arange(beta.size))
-    return float(_UNIT_LOSSES[transposed] * np.exp(0.5 * beta @ covariance @ beta))
+    beta = check_beta(beta, np.size(beta))
+    variance = beta @ context_covariance(beta.size) @ beta
+    return float(_UNIT_LOSSES[transposed] * np.exp(0.5 * variance))
 
 
 def expected_inventory_loss(

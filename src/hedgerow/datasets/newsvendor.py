@@ -23,18 +23,17 @@ With Φ, φ the standard normal distribution and density, everything about y | x
 so the loss Ψ(z, y) = h(z−y)⁺ + b(y−z)⁺ of any rule can be averaged over the noise exactly.
 """
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy.linalg import cholesky, toeplitz
 from scipy.special import ndtr, ndtri
 from sklearn.utils import Bunch, check_scalar
 
+from hedgerow.datasets._contexts import context_index, draw_contexts
+
 _AMPLITUDE = 1.7
-_CORRELATION = 0.5
-_BETA_BOUND = 0.1
 
 
 def make_newsvendor(
@@ -75,26 +74,18 @@ def make_newsvendor(
     >>> train = make_newsvendor(400, 10, random_state=0)
     >>> test = make_newsvendor(100_000, 10, beta=train.beta, random_state=1)
     """
-    check_scalar(n_samples, "n_samples", Integral, min_val=1)
-    check_scalar(n_features, "n_features", Integral, min_val=1)
-    beta_stream, context_stream, noise_stream = np.random.default_rng(random_state).spawn(3)
-    if beta is None:
-        beta = beta_stream.uniform(-_BETA_BOUND, _BETA_BOUND, n_features)
-    else:
-        beta = _check_beta(beta, n_features)
-
-    covariance = toeplitz(_CORRELATION ** np.arange(n_features))
-    contexts = context_stream.standard_normal((n_samples, n_features)) @ cholesky(covariance)
-    signal = newsvendor_signal(contexts, beta)
+    drawn = draw_contexts(n_samples, n_features, beta, random_state, streams=1)
+    (noise_stream,) = drawn.streams
+    signal = newsvendor_signal(drawn.contexts, drawn.beta)
     # 1 − U lies in (0, 1]: the upper tail is never asked for at probability zero.
     demands = _upper_quantile(1.0 - noise_stream.random(n_samples), signal)
     return Bunch(
-        data=contexts,
+        data=drawn.contexts,
         target=demands,
-        beta=beta,
+        beta=drawn.beta,
         signal=signal,
         conditional_mean=_conditional_mean(signal),
-        feature_names=[f"x{j}" for j in range(n_features)],
+        feature_names=drawn.feature_names,
         DESCR=__doc__,
     )
 
@@ -114,13 +105,7 @@ def newsvendor_signal(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray,
     ndarray of shape (n_samples,)
         Location of the truncated normal demand in each context.
     """
-    contexts = np.asarray(contexts, dtype=float)
-    if contexts.ndim != 2:
-        raise ValueError(
-            f"contexts must have shape (n_samples, n_features), got {contexts.shape}: "
-            "reshape a single context x with x[None, :]."
-        )
-    index = contexts @ _check_beta(beta, contexts.shape[1])
+    index = context_index(contexts, beta)
     return _AMPLITUDE * (np.sin(2 * index) + 2 * np.exp(-16 * index**2) + 1)
 
 
@@ -220,18 +205,6 @@ def _conditional_mean(signal: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
 
 def _normal_density(t: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
     return np.exp(-0.5 * t**2) / np.sqrt(2 * np.pi)
-
-
-def _check_beta(beta: ArrayLike, n_features: int) -> Float[np.ndarray, "d"]:
-    beta = np.asarray(beta, dtype=float)
-    if beta.shape != (n_features,):
-        raise ValueError(
-            f"beta must hold one coefficient per feature, shape ({n_features},), "
-            f"got shape {beta.shape}."
-        )
-    if not np.all(np.isfinite(beta)):
-        raise ValueError("beta must be finite, got NaN or infinity.")
-    return beta
 
 
 def _check_costs(holding: float, stockout: float) -> None:
