@@ -115,8 +115,7 @@ def _steep(model: SinkhornAmbiguity, penalty: float, net: float) -> bool:
 
 def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:
     """Nodes around outcomes, if the loss needs any."""
-    around = problem.resolved().neighbourhood(problem.units, problem.loss)
-    if around is None or problem.working_loss().has_log_moment(around.outcome):
+    if problem.working_loss().has_log_moment:
         return None
     if problem.nominal.outcomes.shape[1] > 1:
         return Sobol(32 * 2**level)
