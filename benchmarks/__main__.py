@@ -3,6 +3,6 @@
 import subprocess
 import sys
 
-for name in ("speed", "scale", "quality", "restaurant", "transport", "recourse"):
+for name in ("speed", "scale", "quality", "restaurant", "transport", "recourse", "certified"):
     print(f"\n=== {name} ===", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

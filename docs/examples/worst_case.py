@@ -47,10 +47,21 @@ figure = worst_cases(policy, X, Y, models, caption=caption, **labels)
 path = next((name for name in sys.argv[1:] if name.endswith((".png", ".pdf"))), "worst_case.png")
 save_figure(figure, path)
 
-grid = np.linspace(-5, 5, 100)
+
+def entropy(density, cell):
+    """Differential entropy of a density on a grid with cells of this size."""
+    return -np.sum(density * np.log(density + 1e-300)) * cell
+
+
+across, upright = np.linspace(-5, 5, 100), np.linspace(-4, 12, 100)
+everywhere = [axis.ravel() for axis in np.meshgrid(across, upright)]
+step_x, step_y = across[1] - across[0], upright[1] - upright[0]
 causal, plain = (hr.worst_case(policy, X, Y, ambiguity=models[m]) for m in ("Causal-SDRO", "SDRO"))
 for name, worst in (("causal", causal), ("plain", plain)):
-    density = worst.marginal_x(grid)
-    entropy = -np.trapezoid(density * np.log(density + 1e-300), grid)
-    print(f"{name:6}: expected loss {worst.expected_loss():.2f}, entropy of x {entropy:.2f}")
+    of_x = entropy(worst.marginal_x(across), step_x)
+    joint = entropy(worst.density(*everywhere), step_x * step_y)
+    print(
+        f"{name:6}: expected loss {worst.expected_loss():.2f}, entropy of x {of_x:.2f}, "
+        f"of x and demand {joint:.2f}"
+    )
 assert causal.expected_loss() < plain.expected_loss()
