@@ -7,6 +7,11 @@ what training sees, the maximum over the vertices found, in float32 with its gra
 the engine's largest relative difference from HiGHS over all rows. Where the vertices are too many
 to enumerate, ``first`` is the pass that meets the rows for the first time and ``again`` one that
 knows them; compiled programs then see the vertices of those rows.
+
+A second table compares gradients in z with those of HiGHS's duals. They are unique where HiGHS's
+primal solution has as many positive entries as there are rows. Elsewhere, as for many of the rows
+rounded to whole numbers, there are several; then the inequality that makes g a subgradient,
+Q(z′, y) ≥ Q(z, y) + g·(z′ − z), is checked at other stocks z′, near and far.
 """
 
 import jax
@@ -19,6 +24,8 @@ from hedgerow.recourse.solver import WarmSolver
 
 ROWS = 10_000
 COMPILED_ROWS = 500
+FAR, NEAR = 5, 5
+"""Other stocks at which the inequality is checked, for each row."""
 
 
 def example(products):
@@ -68,12 +75,47 @@ def measure(products):
         )
 
 
+def compare_gradients(products, name, whole):
+    """Compare gradients in z with HiGHS's, and print a line."""
+    costs, z, y = example(products)
+    if whole:
+        z, y = np.round(z), np.round(y)
+    engine = InventorySubstitution(*costs).recourse
+    values, gradients, _ = engine.values_and_gradients(z, y)
+    solver = WarmSolver(engine.form.matrix, engine.form.cost)
+    duals, unique = [], []
+    for right in engine.form.right_hand_sides(z, y):
+        duals.append(solver.solve(right))
+        positive = np.asarray(solver.highs.getSolution().col_value) > 1e-9
+        unique.append(positive.sum() == len(right))
+    unique = np.array(unique)
+    expected = engine.form.pieces(np.array(duals))[2]
+    apart = np.abs(gradients - expected).max(axis=1)
+    rng = np.random.default_rng(0)
+    here = np.flatnonzero(~unique)
+    near = z[here, None] + 0.1 * rng.normal(size=(len(here), NEAR, products))
+    far = z[rng.integers(ROWS, size=(len(here), FAR))]
+    others = np.concatenate([np.maximum(near, 0.0), far], axis=1)
+    below = values[here, None] + np.einsum("nki,ni->nk", others - z[here, None], gradients[here])
+    excess = np.max(below - engine.values(others, y[here, None]), initial=0.0)
+    print(
+        f"  {products:<10}{name:<15}{unique.sum():>9,}{apart[unique].max(initial=0.0):>12.0e}"
+        f"{np.sum(~unique):>14,}{np.sum(apart[~unique] > 1e-9):>13,}{excess:>11.0e}",
+        flush=True,
+    )
+
+
 def main():
     print(f"  {'':<26}{'values with gradients per second':>33}{'engine':>8}{'':>9}")
     heading = f"  {'products':<9}{'vertices':>9}{'build':>8}{'HiGHS':>9}{'engine':>12}"
     print(f"{heading}{'compiled':>12}{'/HiGHS':>8}{'error':>9}")
     for products in (3, 5, 8, 12):
         measure(products)
+    print(f"\n  {'gradients in z':<25}{'unique':>9}{'difference':>12}{'degenerate':>14}", end="")
+    print(f"{'differ':>13}{'violation':>11}")
+    for products in (3, 5, 8, 12):
+        compare_gradients(products, "as drawn", whole=False)
+        compare_gradients(products, "whole numbers", whole=True)
 
 
 if __name__ == "__main__":
