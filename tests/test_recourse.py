@@ -147,6 +147,10 @@ def test_batch_axes_broadcast():
     assert value[2, 3] == pytest.approx(float(recourse.values(z[2, 0], y[3])), rel=1e-12)
     with pytest.raises(ValueError, match="z must have 2 entries along its last axis"):
         recourse.values(np.ones(3), y)
+    with pytest.raises(TypeError, match="z must hold numbers only, got 'all'"):
+        recourse.values("all", y)
+    with pytest.raises(ValueError, match=r"equally many rows.*shapes \(3, 2\) and \(5, 2\)"):
+        recourse.values(np.ones((3, 2)), y)
 
 
 # --------------------------------------------------------------------------- pools
@@ -247,10 +251,14 @@ def test_rows_that_follow_from_others_are_dropped():
         ({"recourse_cost": np.full(7, np.nan)}, "recourse_cost contains NaN"),
         ({"senses": ("=", "<=")}, r"senses must name one of .* per row"),
         ({"senses": ("=", "<=", "<")}, "senses must be one of"),
+        ({"senses": 3}, "senses must name one of"),
+        ({"recourse_cost": None}, "recourse_cost must have one entry per column"),
+        ({"technology": "none"}, "technology must hold numbers only, got 'none'"),
+        ({"recourse_matrix": [[1.0, 2.0], [1.0]]}, "recourse_matrix must hold numbers only"),
     ],
 )
 def test_wrong_input_is_named(change, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         StandardForm.read(**{**random_program(0), **change})
 
 

@@ -8,6 +8,7 @@ to do about it.
 from __future__ import annotations
 
 import numbers
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +80,32 @@ def instance(name: str, value: Any, kind: type, hint: str) -> Any:
     return value
 
 
+def fitted_policy(value: Any) -> Any:
+    """Return ``value`` if it is a policy; whether it has been fitted, the policy says itself."""
+    if isinstance(value, type) or not hasattr(value, "problem"):
+        raise TypeError(
+            "policy must be a fitted hedgerow.RobustPolicy, or one made by "
+            f"RobustPolicy.from_function; got {reprlib.repr(value)}."
+        )
+    return value
+
+
+def parameter(name: str, value: Any) -> np.ndarray:
+    """Return a parameter as a finite float64 array. Unlike data, it has no rows to mend."""
+    try:
+        array = np.asarray(value)
+        usable = value is not None and array.dtype.kind in "biufO"
+        array = array.astype(np.float64) if usable else None
+    except (TypeError, ValueError):
+        array = None
+    if array is None:
+        raise TypeError(f"{name} must hold numbers only, got {reprlib.repr(value)}.")
+    if not np.all(np.isfinite(array)):
+        kind = "NaN" if np.any(np.isnan(array)) else "inf"
+        raise ValueError(f"{name} contains {kind}; it must be finite.")
+    return array
+
+
 def costs(name: str, value: Any) -> np.ndarray:
     """Return unit costs as a float64 array of shape () or (products,), all finite and >= 0."""
     try:
@@ -113,7 +140,10 @@ def scale(name: str, value: Any) -> Any:
 
 def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return two float64 arrays of one shape with low < high everywhere (infinities allowed)."""
-    low_array, high_array = np.asarray(low, np.float64), np.asarray(high, np.float64)
+    try:
+        low_array, high_array = np.asarray(low, np.float64), np.asarray(high, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} needs numbers, got low={low!r}, high={high!r}.") from None
     try:
         low_array, high_array = np.broadcast_arrays(low_array, high_array)
     except ValueError:
@@ -128,6 +158,13 @@ def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
             f"{name} needs low < high in every coordinate, got low={low!r}, high={high!r}."
         )
     return low_array, high_array
+
+
+def interval(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of a pair (low, high), as ``bounds`` does."""
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair (low, high), got {value!r}.")
+    return bounds(name, *value)
 
 
 def outcomes(Y: Any) -> np.ndarray:
@@ -147,7 +184,12 @@ def numeric(name: str, value: Any) -> np.ndarray:
     """Return ``value`` as a finite float64 array, or say which kind of entry is in the way."""
     if hasattr(value, "toarray"):
         raise TypeError(f"{name} is a sparse matrix; pass a dense array ({name}.toarray()).")
-    array = np.asarray(value)
+    if value is None:
+        raise TypeError(f"{name} must be numeric, got None.")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a table, but its rows differ in length.") from None
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     try:

@@ -56,5 +56,7 @@ def test_what_cannot_be_drawn():
     deep = DiscreteMeasure([[0, 0], [1, 1]], [0, 1])
     with pytest.raises(ValueError, match="source must have one column of x and one of y"):
         transport_plans(deep, deep)
+    with pytest.raises(TypeError, match=r"source must be a hedgerow\.DiscreteMeasure"):
+        transport_plans([0, 1], [0, 1])
     with pytest.raises(ValueError, match="three epsilons and two outcomes; got 1 and 2"):
         transport_plans(epsilons=[1.0])

@@ -115,3 +115,15 @@ def test_a_programme_too_large_is_refused():
     many = DiscreteMeasure(rng.normal(size=1100), rng.normal(size=1100))
     with pytest.raises(ValueError, match=r"1,210,000 variables.*use epsilon > 0 or fewer points"):
         sinkhorn(many, many, 0)
+
+
+def test_a_programme_that_was_not_solved_is_no_plan(monkeypatch):
+    def give_up(*arguments, **options):
+        found = linprog(*arguments, **options)
+        found.status, found.message = 4, "Numerical difficulties encountered. "
+        return found
+
+    monkeypatch.setattr(exact, "linprog", give_up)
+    point = DiscreteMeasure([0.0], [0.0])
+    with pytest.raises(RuntimeError, match=r"exact plan was not found.*1 variables.*Numerical"):
+        sinkhorn(point, point, 0)

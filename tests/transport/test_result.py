@@ -95,10 +95,13 @@ def test_weights_lose_their_rounding_and_nothing_else():
         (([1, 2], [1, 2], [1.5, -0.5]), "weights must not be negative"),
         (([1, 2], [1, 2], [1, 2]), "weights must sum to 1, got 3; divide them by their sum"),
         (([1, 2], [1, 2], [0, 0]), "weights must sum to 1, got 0"),
+        (([1, 2], [1, 2], "even"), "weights must hold numbers only, got 'even'"),
+        (([[1, 2], [3]], [1, 2]), "x must be a table, but its rows differ in length"),
+        ((None, [1, 2]), "x must be numeric, got None"),
     ],
 )
 def test_what_is_no_measure(arguments, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         DiscreteMeasure(*arguments)
 
 
@@ -108,6 +111,7 @@ def test_what_is_no_grid():
 
 
 FLAT = DiscreteMeasure([0, 1], [0, 1])
+FAR = DiscreteMeasure([0, 1e200], [0, 1])
 DEEP = DiscreteMeasure([[0, 0], [1, 1]], [0, 1])
 
 
@@ -122,6 +126,10 @@ DEEP = DiscreteMeasure([[0, 0], [1, 1]], [0, 1])
         ((FLAT, DEEP, 1), {}, ValueError, "equally many columns of x, got 1 and 2"),
         ((FLAT, [0, 1], 1), {}, TypeError, "target must be a hedgerow.DiscreteMeasure"),
         ((FLAT, FLAT, 1), {"x_scale": 0}, ValueError, "x_scale must be greater than 0"),
+        ((FLAT, FLAT, 1), {"x_scale": "auto"}, TypeError, "got 'auto'; only ambiguity models"),
+        ((FLAT, FLAT, 1), {"y_scale": None}, TypeError, "y_scale must hold numbers only"),
+        ((FLAT, FAR, 1), {}, ValueError, "so far apart that their cost overflows"),
+        ((FLAT, FAR, 0), {}, ValueError, "so far apart that their cost overflows"),
         ((DEEP, DEEP, 1), {"x_scale": [1, 1, 1]}, ValueError, r"one number per column \(2\)"),
         ((FLAT, FLAT, 1), {"tolerance": 0}, ValueError, "tolerance must be greater than 0"),
         ((FLAT, FLAT, 1), {"max_sweeps": 0}, ValueError, "max_sweeps must be at least 1"),
@@ -130,6 +138,14 @@ DEEP = DiscreteMeasure([[0, 0], [1, 1]], [0, 1])
 def test_what_cannot_be_solved(solver, arguments, options, error, message):
     with pytest.raises(error, match=message):
         solver(*arguments, **options)
+
+
+def test_an_outcome_to_condition_on_is_a_number_per_column():
+    result = sinkhorn(FLAT, FLAT, 1.0)
+    with pytest.raises(TypeError, match="outcome must hold numbers only, got 'low'"):
+        result.context_plan_given("low")
+    with pytest.raises(ValueError, match=r"one per column of y \(1\), got shape \(2,\)"):
+        result.context_plan_given([0.0, 1.0])
 
 
 def test_a_point_without_mass_has_no_conditional():

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import kstest
 
 import hedgerow as hr
+from hedgerow.worst_cases.base import rows
 
 LOSS = hr.Newsvendor(0.6, 1.0, decision_set=hr.Free(1))
 X = np.array([-1.0, -1.0, 0.2, 0.2, 0.2, 1.1])[:, None]
@@ -140,5 +141,9 @@ def test_points_must_fit(worst):
         worst.density([0.0, 1.0], [1.0])
     with pytest.raises(ValueError, match=r"x must have 1 column\(s\)"):
         worst.marginal_x(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"x must have 2 column\(s\), got shape \(3,\)"):
+        rows("x", [0.0, 1.0, 2.0], 2)
     with pytest.raises(ValueError, match="n must be at least 1"):
         worst.sample(0)
+    with pytest.raises(TypeError, match="seed must be a whole number, got 'new'"):
+        worst.sample(3, seed="new")

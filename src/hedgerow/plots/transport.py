@@ -92,6 +92,7 @@ def transport_plans(
         example = example_measures()
         source, target = source or example[0], target or example[1]
     for name, measure in (("source", source), ("target", target)):
+        _checks.instance(name, measure, DiscreteMeasure, "a hedgerow.DiscreteMeasure(x, y)")
         if measure.x.shape[1] != 1 or measure.y.shape[1] != 1:
             raise ValueError(f"{name} must have one column of x and one of y to be drawn.")
     free = sinkhorn(source, target, noncausal_epsilon)

@@ -175,7 +175,7 @@ class Recourse:
 
     def _rows(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Decisions and outcomes as matrices of equally many rows, and the batch's shape."""
-        z, y = np.asarray(z, np.float64), np.asarray(y, np.float64)
+        z, y = _numbers("z", z), _numbers("y", y)
         for name, array, matrix in (
             ("z", z, self.form.technology),
             ("y", y, self.form.outcome_matrix),
@@ -185,7 +185,13 @@ class Recourse:
                     f"{name} must have {matrix.shape[1]} entries along its last axis, got shape "
                     f"{array.shape}."
                 )
-        shape = np.broadcast_shapes(z.shape[:-1], y.shape[:-1])
+        try:
+            shape = np.broadcast_shapes(z.shape[:-1], y.shape[:-1])
+        except ValueError:
+            raise ValueError(
+                f"z and y must have equally many rows, or one of them a single one; got shapes "
+                f"{z.shape} and {y.shape}."
+            ) from None
         z = np.broadcast_to(z, (*shape, z.shape[-1])).reshape(-1, z.shape[-1])
         y = np.broadcast_to(y, (*shape, y.shape[-1])).reshape(-1, y.shape[-1])
         return z, y, shape
@@ -237,3 +243,11 @@ class Recourse:
             for key, vertex in zip(keys, vertices, strict=True):
                 self._vertices.setdefault(key.tobytes(), vertex)
             self._pieces = None
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    """As float64; NaN is let through, since a value there is NaN as well."""
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must hold numbers only, got {value!r}.") from None

@@ -49,6 +49,8 @@ class StandardForm:
         rows, columns = matrix.shape
         technology = _matrix("technology", technology, rows)
         outcome_matrix = _matrix("outcome_matrix", outcome_matrix, rows)
+        if recourse_cost is None:
+            raise TypeError("recourse_cost must have one entry per column of recourse_matrix.")
         cost = _vector("recourse_cost", recourse_cost, columns, "column of recourse_matrix")
         right = _vector("constant", constant, rows, "row of recourse_matrix")
         first = _vector(
@@ -79,7 +81,7 @@ class StandardForm:
 
 def _matrix(name: str, value: Any, rows: int | None = None) -> np.ndarray:
     dense = value.toarray() if hasattr(value, "toarray") else value
-    array = _checks.numeric(name, dense)
+    array = _checks.parameter(name, dense)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must be a matrix with at least one entry, got {array.shape}.")
     if rows is not None and array.shape[0] != rows:
@@ -92,7 +94,7 @@ def _matrix(name: str, value: Any, rows: int | None = None) -> np.ndarray:
 def _vector(name: str, value: Any, length: int, counted: str) -> np.ndarray:
     if value is None:
         return np.zeros(length)
-    array = _checks.numeric(name, value)
+    array = _checks.parameter(name, value)
     if array.ndim == 0:
         return np.full(length, float(array))
     if array.shape != (length,):
@@ -104,7 +106,7 @@ def _slacks(senses: Sequence[str] | None, rows: int) -> np.ndarray:
     """One column per inequality: +1 for <=, −1 for >=."""
     if senses is None:
         return np.zeros((rows, 0))
-    if isinstance(senses, str) or len(senses) != rows:
+    if isinstance(senses, str) or not hasattr(senses, "__len__") or len(senses) != rows:
         raise ValueError(
             f'senses must name one of "=", "<=" and ">=" per row of recourse_matrix ({rows}), '
             f"got {senses!r}."

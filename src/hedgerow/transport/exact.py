@@ -97,6 +97,9 @@ def _least_cost(cost: np.ndarray, constraints: Any, right: np.ndarray) -> tuple[
         method="highs-ipm",
         options=OPTIONS,
     )
-    if found.x is None:
-        raise RuntimeError(f"The linear programme could not be solved: {found.message}")
+    if found.status != 0 or found.x is None:
+        raise RuntimeError(
+            f"The exact plan was not found: HiGHS ended a linear programme of {len(cost):,} "
+            f"variables without an optimum ({found.message.strip()}); use epsilon > 0."
+        )
     return np.maximum(found.x, 0) * unit, int(found.nit)

@@ -73,7 +73,7 @@ class DiscreteMeasure:
         x, y = _points("x", x), _points("y", y)
         shape = (len(x), len(y))
         if weights is not None:
-            weights = _checks.numeric("weights", weights)
+            weights = _checks.parameter("weights", weights)
             if weights.shape != shape:
                 raise ValueError(
                     f"weights must have one row per x and one column per y, {shape}; got shape "
@@ -187,7 +187,7 @@ def _points(name: str, value: Any) -> np.ndarray:
 def _weights(weights: Any, points: int) -> np.ndarray:
     if weights is None:
         return np.full(points, 1 / points)
-    array = _checks.numeric("weights", weights)
+    array = _checks.parameter("weights", weights)
     if array.shape != (points,):
         raise ValueError(
             f"weights must have one entry per point ({points}), got shape {array.shape}."

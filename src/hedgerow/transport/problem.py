@@ -127,7 +127,12 @@ class Problem:
 
 
 def _scale(name: str, value: Any, columns: int) -> np.ndarray:
-    array = _checks.numeric(name, value)
+    if isinstance(value, str):
+        raise TypeError(
+            f"{name} must be a number or one number per column, got {value!r}; only ambiguity "
+            'models find an "auto" scale from data.'
+        )
+    array = _checks.parameter(name, value)
     if array.shape not in ((), (1,), (columns,)):
         raise ValueError(
             f"{name} must be a number or one number per column ({columns}), got shape "
@@ -140,6 +145,7 @@ def _scale(name: str, value: Any, columns: int) -> np.ndarray:
 
 def _cost(here: np.ndarray, there: np.ndarray, scale: np.ndarray, order: int) -> np.ndarray:
     cost = np.zeros((len(here), len(there)))
-    for a, b, unit in zip(here.T, there.T, scale, strict=True):
-        cost += np.abs((a[:, None] - b) / unit) ** order
+    with np.errstate(over="ignore"):  # infinite costs are refused where the problem is solved
+        for a, b, unit in zip(here.T, there.T, scale, strict=True):
+            cost += np.abs((a[:, None] - b) / unit) ** order
     return cost

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Float
 
+from hedgerow import _checks
 from hedgerow.transport.factors import Factors
 from hedgerow.transport.log_products import blocks
 from hedgerow.transport.measure import DiscreteMeasure
@@ -177,7 +178,12 @@ class TransportResult:
             A source outcome; the nearest one that carries mass is used.
         """
         side = self._problem.source
-        wanted = np.broadcast_to(np.asarray(outcome, np.float64), side.outcomes.shape[1:])
+        wanted = _checks.parameter("outcome", outcome)
+        if wanted.shape not in ((), side.outcomes.shape[1:]):
+            raise ValueError(
+                f"outcome must be a number or one per column of y ({side.outcomes.shape[1]}), got "
+                f"shape {wanted.shape}."
+            )
         nearest = np.square((side.outcomes - wanted) / self._problem.y_scale).sum(axis=1).argmin()
         plan = self._context_plan(np.flatnonzero(side.cell_outcome == nearest))
         return plan / plan.sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -111,6 +112,11 @@ def _solved(
     epsilon = _checks.nonnegative("epsilon", epsilon)
     tolerance = _checks.positive("tolerance", tolerance)
     max_sweeps = _checks.count("max_sweeps", max_sweeps)
+    if problem.largest_cost == math.inf:
+        raise ValueError(
+            "The points lie so far apart that their cost overflows; divide by larger units "
+            "(x_scale, y_scale)."
+        )
     if epsilon == 0:
         exact, iterations = solve_exactly(problem)
         return TransportResult(source, target, 0.0, problem, exact, "optimal", iterations)

@@ -88,8 +88,8 @@ def to_users(units: Units, x: np.ndarray, home: np.ndarray) -> np.ndarray:
 def rows(name: str, values: Any, columns: int) -> np.ndarray:
     """Return a matrix of points; a 1-D array is one column, or one row if there are several."""
     array = _checks.numeric(name, values)
-    if array.ndim < 2:
-        array = array.reshape(-1, columns) if columns > 1 else array.reshape(-1, 1)
+    if array.ndim < 2 and (columns == 1 or array.size == columns):
+        array = array.reshape(-1, columns)
     if array.ndim != 2 or array.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} column(s), got shape {np.shape(values)}.")
     return array

@@ -56,7 +56,7 @@ class DiscreteWorstCase(WorstCase):
 
     def sample(self, n: int, seed: int = 0) -> Draws:
         """Draw n of the points by their weights."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(_checks.count("seed", seed, 0))
         drawn = rng.choice(len(self.weights), _checks.count("n", n), p=self.weights)
         return Draws.of(self.x[drawn], self.y[drawn], self.source[drawn], np.inf)
 

@@ -84,7 +84,7 @@ class SmoothWorstCase(WorstCase):
         n = _checks.count("n", n)
         moments, nominal, units = self.certificate.moments, self.problem.nominal, self.problem.units
         exact = isinstance(moments.setting.context_nodes, Reference)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(_checks.count("seed", seed, 0))
         position, place = self._draw_entries(rng, n)
         source = moments.contexts[position]
         sampled = moments.setting.outcome_nodes is not None and not exact
