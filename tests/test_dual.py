@@ -68,7 +68,7 @@ def test_strong_duality(policy, causal, order, form):
         value -= form["penalty"] * epsilon * sum(terms)
     assert found.value == pytest.approx(value, rel=1e-5)
     assert found.expected_loss == pytest.approx(expected, rel=1e-4)  # flat: second order
-    assert found.discrepancy == pytest.approx(discrepancy, rel=1e-3, abs=1e-4)
+    assert found.discrepancy == pytest.approx(discrepancy, rel=1e-4)
     if "radius" in form:
         assert found.discrepancy == pytest.approx(0.7**order, rel=1e-6)
 
@@ -131,6 +131,7 @@ class TestRadius:
         best = minimize(lambda v: self.dual(problem, v[:2], v[2]), [1, 3, 0], method="BFGS")
         assert policy.robust_value_.value <= best.fun * 1.001  # what such a run promises
         assert policy.robust_value_.value >= best.fun * (1 - 1e-7)
+        # the dual is flat there: 1e-3 in the value is a few per cent in the penalty
         assert policy.robust_value_.penalty == pytest.approx(np.exp(best.x[2]), rel=0.02)
         assert policy.history_[-100:].mean() == pytest.approx(best.fun, rel=0.01)  # minibatches
 
@@ -149,7 +150,7 @@ class TestRadius:
             return np.exp(v[2]) * (0.2 + logsumexp(losses / np.exp(v[2]), b=1 / len(losses)))
 
         best = minimize(dual, [1, 3, 0], method="Nelder-Mead", options={"maxiter": 4000})
-        assert policy.robust_value_.value == pytest.approx(best.fun, rel=1e-3)
+        assert policy.robust_value_.value == pytest.approx(best.fun, rel=1e-5)
         assert policy.robust_value_.discrepancy == pytest.approx(0.2, rel=1e-6)
 
 

@@ -159,6 +159,7 @@ def test_standardised_demands_have_the_moments_of_independent_gammas():
     assert np.all(np.abs(standard.mean(axis=0) - SHAPES) < 5 * np.sqrt(SHAPES / n))
     spread = np.sqrt((2 * SHAPES**2 + 6 * SHAPES) / n)
     assert np.all(np.abs(standard.var(axis=0) - SHAPES) < 5 * spread)
+    # A correlation of independent columns has a standard deviation of 1/sqrt(n).
     between = np.corrcoef(standard.T)[np.triu_indices(3, 1)]
     np.testing.assert_allclose(between, 0, atol=5 / np.sqrt(n))
     np.testing.assert_allclose(draw.conditional_mean, draw.scale[:, None] * SHAPES, rtol=1e-15)

@@ -77,5 +77,5 @@ def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
     assert not pooled.loss.recourse.enumerated
     assert pooled.recourse_.gap <= 1e-6
     assert pooled.score(data.data, data.target) == pytest.approx(
-        whole.score(data.data, data.target), rel=1e-3
+        whole.score(data.data, data.target), rel=1e-6
     )

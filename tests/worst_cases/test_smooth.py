@@ -122,7 +122,7 @@ def test_draws_over_a_reference_measure_are_exact(policy):
     worst = hr.worst_case(policy, X, Y, ambiguity=hr.CausalSinkhorn(0.8, 0.5), reference=reference)
     draws = worst.sample(2000, seed=0)
     assert draws.effective_sample_size == np.inf
-    for x in (-1.0, 0.0, 1.0):
+    for x in (-1.0, 0.0, 1.0):  # a share of 2000 draws has a standard deviation of 0.011 at most
         assert np.mean(np.isclose(draws.x, x)) == pytest.approx(worst.marginal_x([x])[0], abs=0.05)
 
 
