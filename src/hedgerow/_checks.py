@@ -232,13 +232,13 @@ def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] 
     if support is None:
         return
     low, high = support
-    outside = np.any((outcomes < low) | (outcomes > high), axis=1)
+    outside = (outcomes < low) | (outcomes > high)
     if np.any(outside):
-        row = int(np.argmax(outside))
+        row, column = (int(place) for place in np.argwhere(outside)[0])
         raise ValueError(
-            f"{int(outside.sum())} row(s) of Y lie outside the loss's outcome support "
-            f"[{np.ravel(low).tolist()}, {np.ravel(high).tolist()}], first at row {row}: "
-            f"{outcomes[row].tolist()}; correct the data or widen outcome_support."
+            f"{int(outside.any(axis=1).sum())} row(s) of Y lie outside the loss's outcome support, "
+            f"first {outcomes[row, column]:g} at row {row}, column {column}, where the support is "
+            f"[{low[column]:g}, {high[column]:g}]; correct the data or widen outcome_support."
         )
 
 

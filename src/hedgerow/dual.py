@@ -141,6 +141,7 @@ def robust_value(
     random_state : int
         Seed of the nodes' random shifts.
     """
+    _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
     problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
@@ -210,11 +211,11 @@ class _Terms(NamedTuple):
             return cls(nominal, None, None, 0.0)
         about = (problem.units, problem.loss, problem.nominal, setting)
         floor = 0.0
-        unbounded = not isinstance(setting.context_nodes, Reference) and not problem.rule.bounded
-        if setting.neighbourhood is not None and unbounded:
+        if setting.neighbourhood is not None and not isinstance(setting.context_nodes, Reference):
+            contexts = problem.units.contexts(problem.nominal.contexts, np.float64)
             middle = np.median(problem.units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
-            rule = double(problem.rule)
-            floor = smallest_penalty_for(rule, setting.loss, setting.neighbourhood, middle)
+            rule, around = double(problem.rule), setting.neighbourhood
+            floor = smallest_penalty_for(rule, setting.loss, around, contexts, middle)
         return cls(nominal, model.least_discrepancy(*about), model.allowance(*about), floor)
 
 

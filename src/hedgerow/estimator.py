@@ -166,11 +166,12 @@ class RobustPolicy(BaseEstimator):
         """Train from the problem's rule, with the loss as it is known now."""
         units, loss = problem.units, problem.loss
         working_loss = problem.working_loss()
+        around = ambiguity.neighbourhood(units, loss)
         setting = Setting(
             loss=working_loss,
-            neighbourhood=ambiguity.neighbourhood(units, loss),
+            neighbourhood=around,
             context_nodes=solver.context_rule(),
-            outcome_nodes=solver.outcome_rule(working_loss),
+            outcome_nodes=solver.outcome_rule(working_loss, around and around.outcome),
         )
         model, allowance = ambiguity.in_units(units), None
         if getattr(ambiguity, "radius", None) is not None:

@@ -9,6 +9,9 @@ whose decisions grow without bound in x, as affine ones do, asks for more, and a
 an infinite value would look like a finite number. Here the ratio is measured along rays far
 beyond the data: every coordinate, and the direction of steepest growth found from there by the
 gradient (for a quadratic this is power iteration on its leading form).
+
+A portfolio's loss grows with the outcome as its weights are spread, so bounded rules may ask for
+more in some places than in others, too; that largest need is sought by ascent from the data.
 """
 
 from __future__ import annotations
@@ -27,19 +30,55 @@ NEAR, FAR = 1e3, 1e6
 FLAT = 1e-4
 """Smaller ratios, in working units, are those of gains that stay bounded."""
 CLIMBS = 20
+STARTS, DISTANCES = 256, (1.0, 4.0, 16.0, 64.0)
+"""Contexts to begin with when the largest need is sought, and how many times as far out, too."""
 
 
 def smallest_penalty_for(
-    rule: FittedRule, loss: Loss, around: Neighbourhood, middle: np.ndarray
+    rule: FittedRule,
+    loss: Loss,
+    around: Neighbourhood,
+    contexts: np.ndarray,
+    middle: np.ndarray,
 ) -> float:
     """Penalty above which the value of this rule is finite; inf if none is. Working units, x64.
 
     ``middle`` is the nominal outcome that rays start from; contexts start from 0.
     """
+    needed = 0.0
+    if loss.growth_varies:
+        rows = np.linspace(0, len(contexts) - 1, min(STARTS, len(contexts))).astype(int)
+        needed = float(_largest_need(rule, loss, around, jnp.asarray(contexts[rows])))
+    if rule.bounded:
+        return needed
+    return max(needed, _joint_growth(rule, loss, around, middle))
+
+
+def _joint_growth(rule: FittedRule, loss: Loss, around: Neighbourhood, middle: np.ndarray) -> float:
     near, far = (float(jnp.max(_growth(rule, loss, around, middle, r))) for r in (NEAR, FAR))
     if not np.all(np.isfinite([near, far])) or far > max(1.5 * near, FLAT):
         return float("inf")
     return far if far > max(near / 10, FLAT) else 0.0
+
+
+@jax.jit
+def _largest_need(
+    rule: FittedRule, loss: Loss, around: Neighbourhood, contexts: Float[Array, "b d"]
+) -> Float[Array, ""]:
+    """Largest penalty that a decision of the rule asks for, anywhere that ascent leads."""
+    scale = around.context.scale
+
+    def need(x: Array) -> Array:
+        return loss.needed_penalty(decide(rule, x), around.outcome)
+
+    def climb(i: Array, x: Array) -> Array:
+        uphill = scale**2 * jax.grad(lambda at: jnp.sum(need(at)))(x)
+        size = jnp.linalg.norm(uphill, axis=-1, keepdims=True)
+        step = 0.8**i * jnp.where(size > 0, uphill / jnp.where(size > 0, size, 1.0), 0.0)
+        return jnp.where((need(x + step) > need(x))[:, None], x + step, x)
+
+    starts = jnp.concatenate([distance * contexts for distance in DISTANCES])
+    return jnp.max(need(jax.lax.fori_loop(0, CLIMBS, climb, starts)))
 
 
 @jax.jit

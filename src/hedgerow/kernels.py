@@ -16,6 +16,7 @@ linear in one outcome none are needed: ``log_tilted_mass`` is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -23,6 +24,8 @@ import jax.numpy as jnp
 from jax.scipy.special import erf, erfc, ndtr, ndtri
 from jaxtyping import Array, Float
 
+HALVINGS = 60
+"""Of an interval of about 50 widths: down to rounding in float64."""
 NEVER = -1e30
 """Log of an empty set's mass: finite, so that gradients of discarded terms are 0 and not NaN."""
 
@@ -135,6 +138,36 @@ class Kernel(eqx.Module):
             offset = ndtri(jnp.clip(level, limits.tiny, 1 - limits.epsneg))
         offset = jnp.clip(jnp.where(self.scale > 0, offset, 0.0) * self.width, low, high)
         return centre + offset
+
+    def tilted_ends(
+        self, steepest: Float[Array, "*#b d"], centre: Float[Array, "*#b d"]
+    ) -> tuple[Array, Array]:
+        """Between which the kernel's mass lies when tilted by a slope of at most this size.
+
+        The tilt moves the bulk by slope·width² (p = 2) or stretches it by 1/(1 − slope·width).
+        """
+        if self.order == 2:
+            reach = self.width * (steepest * self.width + 12.0)
+        else:
+            reach = 40.0 * self.width / jnp.maximum(1 - steepest * self.width, 1e-6)
+        low, high = self.bounds(centre)
+        return centre + jnp.maximum(low, -reach), centre + jnp.minimum(high, reach)
+
+
+def invert(
+    log_mass_below: Callable[[Array], Array], log_level: Array, ends: tuple[Array, Array]
+) -> Array:
+    """Find the points below which there is so much mass, by bisection between the ends."""
+
+    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        left = log_mass_below(middle) < log_level
+        return jnp.where(left, middle, low), jnp.where(left, high, middle)
+
+    low, high = (jnp.broadcast_to(end, log_level.shape) for end in ends)
+    low, high = jax.lax.fori_loop(0, HALVINGS, halve, (low, high))
+    return (low + high) / 2
 
 
 def _log_tilted_tail(slope: Array, anchor: Array, end: Array, width: Array) -> Array:

@@ -115,7 +115,8 @@ def _steep(model: SinkhornAmbiguity, penalty: float, net: float) -> bool:
 
 def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:
     """Nodes around outcomes, if the loss needs any."""
-    if problem.working_loss().has_log_moment:
+    around = problem.resolved().neighbourhood(problem.units, problem.loss)
+    if around is None or problem.working_loss().has_log_moment(around.outcome):
         return None
     if problem.nominal.outcomes.shape[1] > 1:
         return Sobol(32 * 2**level)

@@ -2,10 +2,11 @@
 
     x_w = (x − mean)/std,   y_w = y/u_y,   z_w = z/u_z,   Ψ_w = Ψ/L,
 
-with u_y the outcomes' standard deviations, u_z the loss's natural decision unit, and L the mean
-loss of the best constant decision. All of it is computed in float64 before anything is cast, so a
-change of units in the data gives the same working numbers and hence the same policy. A constant
-feature carries no information; it gets factor 0 and is ignored, at prediction too.
+with u_y the outcomes' standard deviations, u_z the loss's natural decision unit, and L its natural
+unit, mostly the mean loss of the best constant decision. All of it is computed in float64 before
+anything is cast, so a change of units in the data gives the same working numbers and hence the same
+policy. A constant feature carries no information; it gets factor 0 and is ignored, at prediction
+too.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Units:
         constant = loss.best_constant(nominal.outcomes, mass)
         z_unit = loss.decision_unit(y_unit, constant)
         constant_loss = float(mass @ loss(constant[None, :], nominal.outcomes))
-        loss_unit = abs(constant_loss)
+        loss_unit = loss.natural_unit(constant, nominal.outcomes, mass)
         if not loss_unit > 0:  # outcomes never vary: measure the cost of being one unit off
             off = float(mass @ loss((constant + z_unit)[None, :], nominal.outcomes))
             loss_unit = abs(off) or 1.0

@@ -494,8 +494,9 @@ def test_an_empty_support_is_refused(support):
 
 
 def test_a_custom_loss_offers_no_closed_form():
-    assert Newsvendor.has_log_moment
-    assert not CustomLoss.has_log_moment
+    kernel = one_product(2, 0.5)
+    assert Newsvendor(1.0, 1.0).has_log_moment(kernel)
+    assert not CustomLoss(lambda z, y: z[0] * y[0], Free(1)).has_log_moment(kernel)
 
 
 def tilted(loss, uniform, z, y, kernel, temperature):

@@ -143,7 +143,7 @@ def _climb(
         step_x, step_y = size[..., None], size[..., None, None]
         x = _proximal(around.context, batch.contexts[:, None], point.x, uphill.x, step_x, penalty)
         y = point.y
-        if not setting.loss.has_worst_outcome:
+        if not setting.loss.has_worst_outcome(around.outcome):
             # a rare outcome's share of the gradient is small, but so is that of its cost
             mass = jnp.maximum(batch.outcome_mass, 1e-12)[:, None, :, None]
             home = batch.outcomes[:, None]
@@ -167,10 +167,10 @@ def _settle(
     rule: FittedRule, setting: Setting, batch: Batch, penalty: Array, point: _Point
 ) -> _Point:
     """Put outcomes at their worst, where the loss knows it."""
-    if not setting.loss.has_worst_outcome:
+    cost = kernels_of(setting).outcome
+    if not setting.loss.has_worst_outcome(cost):
         return point
     z = decide(rule, point.x)[:, :, None, :]
-    cost = kernels_of(setting).outcome
     return point._replace(y=setting.loss.worst_outcome(z, batch.outcomes[:, None], cost, penalty))
 
 

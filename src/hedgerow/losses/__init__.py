@@ -4,7 +4,10 @@ from hedgerow.losses.base import Loss, RescaledLoss
 from hedgerow.losses.custom import CustomLoss
 from hedgerow.losses.inventory import InventorySubstitution
 from hedgerow.losses.max_affine import MaxAffine
+from hedgerow.losses.mean_cvar import MeanCVaR
+from hedgerow.losses.mean_variance import MeanVariance
 from hedgerow.losses.newsvendor import Newsvendor
+from hedgerow.losses.portfolio import PortfolioLoss
 from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
 __all__ = [
@@ -12,7 +15,10 @@ __all__ = [
     "InventorySubstitution",
     "Loss",
     "MaxAffine",
+    "MeanCVaR",
+    "MeanVariance",
     "Newsvendor",
+    "PortfolioLoss",
     "RecourseLoss",
     "RescaledLoss",
     "TwoStageLP",

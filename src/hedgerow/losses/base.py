@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,8 +28,8 @@ CONSTANT_ROWS = 2000
 class Loss(Component):
     """Base of all losses (abstract)."""
 
-    has_log_moment: ClassVar[bool] = False
-    has_worst_outcome: ClassVar[bool] = False
+    growth_varies: ClassVar[bool] = False
+    """Whether the penalty that the loss asks for depends on the decision."""
     outcome_support: Any = None
 
     def __call__(self, z: Any, y: Any) -> Any:
@@ -43,7 +44,7 @@ class Loss(Component):
         """Lower and upper ends of the outcome support, or None if it is all of R^d."""
         if self.outcome_support is None:
             return None
-        low, high = _checks.bounds("outcome_support", *self.outcome_support)
+        low, high = _checks.interval("outcome_support", self.outcome_support)
         if low.shape not in ((), (1,), (n_outcomes,)):
             raise ValueError(
                 f"outcome_support has {low.size} coordinates, but Y has {n_outcomes} column(s)."
@@ -99,6 +100,10 @@ class Loss(Component):
         size = np.abs(constant)
         return np.where(scalable & (size > 0), size, 1.0)
 
+    def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
+        """Return the unit of losses: here the mean loss of the best constant decision."""
+        return abs(float(mass @ self(constant[None, :], outcomes)))
+
     def in_units(
         self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
     ) -> Loss:
@@ -107,6 +112,10 @@ class Loss(Component):
             self.replace(outcome_support=None), outcome_unit, decision_unit, loss_unit
         )
 
+    def has_log_moment(self, kernel: Kernel) -> bool:
+        """Whether ``log_moment`` knows an answer under kernels like this one."""
+        return False
+
     def log_moment(
         self,
         z: Float[Array, "*#b k"],
@@ -114,7 +123,7 @@ class Loss(Component):
         kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
-        """Log E exp(Ψ(z, y + ξ)/temperature) in closed form, where ``has_log_moment``."""
+        """Log E exp(Ψ(z, y + ξ)/temperature) without sampling, where ``has_log_moment``."""
         raise NotImplementedError
 
     def tilted_outcome(
@@ -125,8 +134,12 @@ class Loss(Component):
         kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b d"]:
-        """Map uniforms to outcomes with density ∝ kernel·exp(Ψ/temperature), if closed form."""
+        """Map uniforms to outcomes with density ∝ kernel·exp(Ψ/temperature), likewise."""
         raise NotImplementedError
+
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """Whether ``worst_outcome`` knows an answer for costs and supports like these."""
+        return False
 
     def worst_outcome(
         self,
@@ -138,6 +151,14 @@ class Loss(Component):
         """Outcome that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }, where ``has_worst_outcome``.
 
         ``cost`` brings the order p, the scales s and the support; its ε is not used.
+        """
+        raise NotImplementedError
+
+    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
+        """Penalty above which the loss of these very decisions is outweighed by the cost.
+
+        Asked only of losses whose ``growth_varies``; ``smallest_penalty`` is then what the most
+        modest decision needs.
         """
         raise NotImplementedError
 
@@ -173,7 +194,7 @@ class Loss(Component):
 
 
 class RescaledLoss(Loss):
-    """A loss restated in working units; used inside training only."""
+    """A loss restated in working units; what it knows in closed form, it knows there too."""
 
     traced = ("loss", "outcome_unit", "decision_unit", "loss_unit")
 
@@ -183,9 +204,63 @@ class RescaledLoss(Loss):
         self.decision_unit = decision_unit
         self.loss_unit = loss_unit
 
+    @property
+    def growth_varies(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """As the loss itself."""
+        return self.loss.growth_varies
+
+    @property
+    def terms(self) -> int:
+        """As the loss itself."""
+        return self.loss.terms
+
     def __call__(self, z: Any, y: Any) -> Any:
         """Ψ(u_z·z, u_y·y) / L."""
         return self.loss(z * self.decision_unit, y * self.outcome_unit) / self.loss_unit
+
+    def has_log_moment(self, kernel: Kernel) -> bool:
+        """As the loss itself."""
+        return self.loss.has_log_moment(kernel)
+
+    def log_moment(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> Array:
+        """Log E exp(Ψ/(L·temperature)), everything in the loss's own units."""
+        z, y, kernel = self._restated(z, y, kernel)
+        return self.loss.log_moment(z, y, kernel, self.loss_unit * temperature)
+
+    def tilted_outcome(
+        self, uniform: Array, z: Array, y: Array, kernel: Kernel, temperature: Array
+    ) -> Array:
+        """The loss's own, brought back to working units."""
+        z, y, kernel = self._restated(z, y, kernel)
+        drawn = self.loss.tilted_outcome(uniform, z, y, kernel, self.loss_unit * temperature)
+        return drawn / self.outcome_unit
+
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """As the loss itself."""
+        return self.loss.has_worst_outcome(cost)
+
+    def worst_outcome(self, z: Array, y: Array, cost: Kernel, penalty: Array) -> Array:
+        """The loss's own, brought back to working units."""
+        z, y, cost = self._restated(z, y, cost)
+        return self.loss.worst_outcome(z, y, cost, self.loss_unit * penalty) / self.outcome_unit
+
+    def needed_penalty(self, z: Array, cost: Kernel) -> Array:
+        """The loss's own, in units of the working loss."""
+        z, _, cost = self._restated(z, z[..., :1], cost)
+        return self.loss.needed_penalty(z, cost) / self.loss_unit
+
+    def _restated(self, z: Array, y: Array, kernel: Kernel) -> tuple[Array, Array, Kernel]:
+        """Decisions, outcomes and kernel in the loss's own units."""
+        restated = eqx.tree_at(
+            lambda k: (k.scale, k.low, k.high),
+            kernel,
+            tuple(
+                None if part is None else part * self.outcome_unit
+                for part in (kernel.scale, kernel.low, kernel.high)
+            ),
+            is_leaf=lambda part: part is None,
+        )
+        return z * self.decision_unit, y * self.outcome_unit, restated
 
 
 def namespace(*arrays: Any) -> Any:

@@ -10,7 +10,7 @@ transport cost separates into coordinates.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -47,7 +47,6 @@ class MaxAffine(Loss):
     6.0
     """
 
-    has_worst_outcome: ClassVar[bool] = True
     traced = ("constant", "outcome_slope", "decision_slope", "decision_set")
 
     def __init__(
@@ -68,11 +67,11 @@ class MaxAffine(Loss):
 
     def check(self) -> None:
         """Pieces are finite and equally many in all three arrays."""
-        constant = _checks.numeric("constant", self.constant)
+        constant = _checks.parameter("constant", self.constant)
         if constant.ndim != 1 or not constant.size:
             raise ValueError(f"constant must hold one number per piece, got {constant.shape}.")
         for name in ("outcome_slope", "decision_slope"):
-            slope = _checks.numeric(name, getattr(self, name))
+            slope = _checks.parameter(name, getattr(self, name))
             if slope.ndim != 2 or len(slope) != len(constant) or not slope.size:
                 raise ValueError(
                     f"{name} must have one row per piece ({len(constant)}), got shape "
@@ -133,6 +132,10 @@ class MaxAffine(Loss):
             outcome_support=None,
         )
 
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """For every cost and support."""
+        return True
+
     def worst_outcome(
         self,
         z: Float[Array, "*#b k"],
@@ -146,12 +149,12 @@ class MaxAffine(Loss):
         coordinate stays or, if its slope exceeds λ/s, goes to an end of the support.
         """
         slopes = jnp.asarray(self.outcome_slope)
-        gains = jnp.sum(_moved(slopes, y[..., None, :], cost, penalty)[1], axis=-1)
+        gains = jnp.sum(move_along(slopes, y[..., None, :], cost, penalty)[1], axis=-1)
         at_y = y @ slopes.T + self.constant
         heights = z @ jnp.asarray(self.decision_slope).T + (at_y + gains)
         best = jnp.argmax(heights, axis=-1)
         y = jnp.broadcast_to(y, (*best.shape, y.shape[-1]))
-        return y + _moved(slopes[best], y, cost, penalty)[0]
+        return y + move_along(slopes[best], y, cost, penalty)[0]
 
     def smallest_penalty(
         self,
@@ -186,7 +189,9 @@ def penalty_of_slopes(
     return float(np.max(y_scale * np.maximum(falls, rises)))
 
 
-def _moved(slope: Array, y: Array, cost: Kernel, penalty: Float[Array, ""]) -> tuple[Array, Array]:
+def move_along(
+    slope: Array, y: Array, cost: Kernel, penalty: Float[Array, ""]
+) -> tuple[Array, Array]:
     """Best move per coordinate along an affine function with this slope, and what it gains."""
     low, high = cost.bounds(y)
     free = cost.scale > 0

@@ -10,20 +10,16 @@ for p = 1 and p = 2, truncated or not. With t the temperature λε, and z, ŷ on
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
-from hedgerow.kernels import NEVER, Kernel, log_add
+from hedgerow.kernels import NEVER, Kernel, invert, log_add
 from hedgerow.losses.base import Loss, namespace
-
-HALVINGS = 60
-"""Of an interval of about 50 widths: down to rounding in float64."""
 
 
 class Newsvendor(Loss):
@@ -47,8 +43,6 @@ class Newsvendor(Loss):
     single row.
     """
 
-    has_log_moment: ClassVar[bool] = True
-    has_worst_outcome: ClassVar[bool] = True
     traced = ("holding", "stockout", "decision_set")
 
     def __init__(
@@ -144,6 +138,10 @@ class Newsvendor(Loss):
             outcome_support=None,
         )
 
+    def has_log_moment(self, kernel: Kernel) -> bool:
+        """Under every kernel."""
+        return True
+
     def log_moment(
         self,
         z: Float[Array, "*#b k"],
@@ -179,23 +177,12 @@ class Newsvendor(Loss):
             between = kernel.log_tilted_mass(under, z, z, jnp.maximum(u, z), y)
             return log_add(below, jnp.where(u > z, between, NEVER))
 
-        def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-            low, high = ends
-            middle = (low + high) / 2
-            left = log_mass_below(middle) < total + jnp.log(uniform)
-            return jnp.where(left, middle, low), jnp.where(left, high, middle)
+        ends = kernel.tilted_ends(jnp.maximum(-over, under), y)
+        return invert(log_mass_below, total + jnp.log(uniform), ends)
 
-        # the tilt moves the bulk by slope·width² (p = 2) or stretches it by 1/(1 − slope·width)
-        steepest = jnp.maximum(-over, under)
-        if kernel.order == 2:
-            reach = kernel.width * (steepest * kernel.width + 12.0)
-        else:
-            reach = 40.0 * kernel.width / jnp.maximum(1 - steepest * kernel.width, 1e-6)
-        low, high = kernel.bounds(y)
-        reach = jnp.broadcast_to(reach, y.shape)
-        ends = (y + jnp.maximum(low, -reach), y + jnp.minimum(high, reach))
-        low, high = jax.lax.fori_loop(0, HALVINGS, halve, ends)
-        return (low + high) / 2
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """For every cost and support."""
+        return True
 
     def worst_outcome(
         self,

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow._components import Component
+from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
 from hedgerow.nodes import MonteCarlo, Nodes
 
@@ -99,13 +100,14 @@ class Solver(Component):
         """Node rule around contexts."""
         return self.nodes if isinstance(self.nodes, Nodes) else MonteCarlo(self.nodes)
 
-    def outcome_rule(self, loss: Loss) -> Nodes | None:
+    def outcome_rule(self, loss: Loss, kernel: Kernel | None) -> Nodes | None:
         """Node rule around outcomes; None where the loss's closed form serves."""
         if isinstance(self.outcome_nodes, Nodes):
             return self.outcome_nodes
         if self.outcome_nodes is not None:
             return MonteCarlo(self.outcome_nodes)
-        return None if loss.has_log_moment else MonteCarlo(SAMPLED_OUTCOME_NODES)
+        known = kernel is None or loss.has_log_moment(kernel)
+        return None if known else MonteCarlo(SAMPLED_OUTCOME_NODES)
 
     def step_size(self, step: Array) -> Array:
         """Step size at a given step."""

@@ -37,6 +37,7 @@ def worst_case(
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
+    _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
     problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")

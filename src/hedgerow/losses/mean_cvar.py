@@ -1,0 +1,188 @@
+"""Mean–CVaR: what a portfolio is expected to return, against what it loses in its worst cases.
+
+    Ψ = −ω r + η + (−r − η)⁺/α,   r = w·y                        (Rockafellar & Uryasev 2000)
+
+Two linear pieces that meet at r = −η, where Ψ = (1 + ω)η. Under a Gaussian kernel r is Gaussian,
+and the log-moment is that of a newsvendor with a single product.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import log_ndtr
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.kernels import NEVER, Kernel, invert, log_add
+from hedgerow.losses.base import namespace
+from hedgerow.losses.max_affine import move_along
+from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
+from hedgerow.losses.portfolio_programs import best_mean_cvar
+
+
+class MeanCVaR(PortfolioLoss):
+    """Conditional value at risk of the portfolio's loss less ``return_weight`` times the return.
+
+    The decision is (η, w). Averaged over outcomes at the best η, which is the value at risk, the
+    loss is  CVaR_α(−w·y) − ω·E(w·y): what is lost on average in the worst share α of cases
+    (Rockafellar & Uryasev 2000).
+
+    Parameters
+    ----------
+    return_weight : float
+        ω ≥ 0: how much tail loss a unit of mean return is worth.
+    tail : float in (0, 1)
+        α, the share of cases that make up the tail.
+    outcome_support : (low, high) or None
+        Where returns may lie; None: everywhere.
+
+    Notes
+    -----
+    With ``order=1`` a penalty must exceed (ω + 1/α)·max_i s_i w_i for every portfolio the rule can
+    choose, unless returns are bounded below.
+    """
+
+    traced = ("return_weight", "tail")
+
+    def __init__(
+        self,
+        return_weight: float = 1.0,
+        tail: float = 0.05,
+        *,
+        outcome_support: tuple[Any, Any] | None = None,
+    ) -> None:
+        self.return_weight = return_weight
+        self.tail = tail
+        self.outcome_support = outcome_support
+        self.check()
+
+    def check(self) -> None:
+        """The tail is a share, too."""
+        super().check()
+        if not _checks.fraction("tail", self.tail) < 1:
+            raise ValueError(f"tail must be less than 1, got {self.tail!r}.")
+
+    def of_return(self, r: Any, level: Any) -> Any:
+        """−ω r + η + (−r − η)⁺/α."""
+        xp = namespace(r, level)
+        return level - self.return_weight * r + xp.maximum(-r - level, 0) / self.tail
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the mean–CVaR portfolio, as a linear program."""
+        self.decisions_for(outcomes.shape[1])
+        about = float(self.return_weight), float(self.tail)
+        return best_mean_cvar(outcomes, weights / weights.sum(), *about)
+
+    def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
+        """CVaR of the best constant portfolio's deviation from its mean."""
+        returns = outcomes @ constant[1:]
+        risk = self.replace(return_weight=0.0).of_return(returns, constant[0])
+        return float(mass @ risk + mass @ returns)
+
+    def has_log_moment(self, kernel: Kernel) -> bool:
+        """Under Gaussian kernels, where the return is Gaussian."""
+        return kernel.order == 2 and kernel.low is None
+
+    def log_moment(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b"]:
+        """Mass of both pieces, each tilted by its slope from where they meet."""
+        kernel, centre = _of_return(z, y, kernel)
+        tail = self._log_mass_below(z, -z[..., :1], kernel, centre, temperature)
+        slope = -self.return_weight / temperature
+        rest = kernel.log_tilted_mass(slope, -z[..., :1], -z[..., :1], None, centre)
+        at_kink = (1 + self.return_weight) * z[..., 0] / temperature
+        return at_kink + log_add(tail, rest)[..., 0]
+
+    def tilted_outcome(
+        self,
+        uniform: Float[Array, "*b d"],
+        z: Float[Array, "*b k"],
+        y: Float[Array, "*b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Draw from the kernel, then replace what it says of r by the same quantile of r's tilt."""
+        own, centre = _of_return(z, y, kernel)
+        moved = kernel.from_uniform(y, uniform) - y
+        along = return_of(z, moved)[..., None]
+        kink = -z[..., :1]
+        slope = -self.return_weight / temperature
+
+        def log_mass_below(r: Array) -> Array:
+            tail = self._log_mass_below(z, jnp.minimum(r, kink), own, centre, temperature)
+            rest = own.log_tilted_mass(slope, kink, kink, jnp.maximum(r, kink), centre)
+            return log_add(tail, jnp.where(r > kink, rest, NEVER))
+
+        tail = self._log_mass_below(z, kink, own, centre, temperature)
+        total = log_add(tail, own.log_tilted_mass(slope, kink, kink, None, centre))
+        ends = own.tilted_ends(self._steepest / temperature, centre)
+        r = invert(log_mass_below, total + log_ndtr(along / own.width), ends)
+        per_return = kernel.width**2 * z[..., 1:] / own.width**2
+        return y + moved + per_return * (r - centre - along)
+
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """For every cost and support."""
+        return True
+
+    def worst_outcome(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        cost: Kernel,
+        penalty: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """The better of two affine pieces, each moved for its own sake."""
+        weight = jnp.stack([jnp.asarray(self.return_weight, z.dtype), self._steepest])
+        slopes = -weight[:, None] * z[..., None, 1:]
+        at_zero = z[..., :1] * jnp.stack([jnp.ones((), z.dtype), 1 - 1 / self.tail])
+        moves, gains = move_along(slopes, y[..., None, :], cost, penalty)
+        heights = at_zero + jnp.sum(slopes * y[..., None, :] + gains, axis=-1)
+        best = jnp.argmax(heights, axis=-1)[..., None, None]
+        return y + jnp.take_along_axis(moves, best, axis=-2)[..., 0, :]
+
+    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
+        """(ω + 1/α)·max s_i w_i over the returns that can fall without end (p = 1)."""
+        if cost.order == 2:
+            return jnp.zeros_like(z[..., 0])
+        falling, _ = open_scales(cost)
+        return self._steepest * jnp.max(z[..., 1:] * falling, axis=-1)
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """What the portfolio with the least max s_i w_i needs: (ω + 1/α)/Σ s_i⁻¹ (p = 1)."""
+        falls, _ = open_ends(self.support_for(outcomes.shape[1]), outcomes.shape[1])
+        if order == 2 or not np.all(falls):
+            return 0.0
+        return float(self._steepest) / float(np.sum(1 / y_scale))
+
+    @property
+    def _steepest(self) -> Any:
+        """How fast the loss rises as r falls, in the tail."""
+        return self.return_weight + 1 / self.tail
+
+    def _log_mass_below(
+        self, z: Array, r: Array, kernel: Kernel, centre: Array, temperature: Array
+    ) -> Array:
+        """Mass of the tail's piece below r, which is at most where the pieces meet."""
+        return kernel.log_tilted_mass(-self._steepest / temperature, -z[..., :1], None, r, centre)
+
+
+def _of_return(z: Array, y: Array, kernel: Kernel) -> tuple[Kernel, Float[Array, "*b 1"]]:
+    """The kernel of r itself, and its centre; a last axis of one."""
+    scale = jnp.sqrt(jnp.sum((z[..., 1:] * kernel.scale) ** 2, axis=-1, keepdims=True))
+    own = eqx.tree_at(lambda k: k.scale, kernel, scale)
+    return own, return_of(z, y)[..., None]

@@ -1,0 +1,264 @@
+"""Mean–variance: what a portfolio is expected to return, against how much that varies.
+
+    Ψ = −ω r + (r − z₀)²,   r = w·y                                       (paper: example-real)
+
+Under a Gaussian kernel r is Gaussian too, with mean m = w·ŷ and variance v = Σ (w_i·width_i)², and
+the log-moment is closed form. At temperature t, with D = 1 − 2v/t,
+
+    log E exp(Ψ/t) = ((m − z₀)² − ω m)/t + v·(2(m − z₀) − ω)²/(2 t² D) − ½ log D,
+
+finite only while D > 0, that is while λ > Σ (s_i w_i)². Under other kernels the square is made
+linear (Hubbard 1959): exp(ρ²/t) is the mean of exp(√(2/t)·g·ρ) over a standard normal g, and given
+g the assets are independent again. One quadrature over g serves any number of assets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hedgerow.kernels import Kernel, invert
+from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
+from hedgerow.losses.portfolio_programs import best_mean_variance
+
+SCAN, NODES = 16, 24
+"""Points at which peaks in g are looked for, and nodes where they were seen."""
+VISIBLE, NORMAL = 25.0, 7.0
+"""What is lower than the peak by so much in the exponent, or so far out in a normal, is nothing."""
+
+
+class _Exponent(NamedTuple):
+    """Ψ/t = base + slope·ρ + ρ²/t, where ρ = r − m has this variance under a Gaussian kernel."""
+
+    base: Float[Array, "*b"]
+    slope: Float[Array, "*b"]
+    variance: Float[Array, "*b"]
+    precision: Float[Array, "*b"]
+
+
+class MeanVariance(PortfolioLoss):
+    """Variance of the portfolio's return less ``return_weight`` times the return.
+
+    The decision is (z₀, w): the return that is expected, and the weights, which are not negative
+    and sum to 1. Averaged over outcomes at the best z₀, the loss is  Var(w·y) − ω·E(w·y).
+
+    Parameters
+    ----------
+    return_weight : float
+        ω ≥ 0: how much variance a unit of return is worth. With returns in percent, variance is in
+        squared percent.
+    outcome_support : (low, high) or None
+        Where returns may lie; None: everywhere. Needed with ``order=1``, where the square outgrows
+        the transport cost at every penalty.
+
+    Notes
+    -----
+    With ``order=2`` a penalty must exceed Σ (s_i w_i)² for every portfolio the rule can choose:
+    max_i s_i² always suffices, diversified rules need less. Training keeps away from that edge;
+    ``robust_value`` reports infinity beyond it.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> float(hr.MeanVariance(return_weight=2.0)([1.0, 0.5, 0.5], [4.0, 0.0]))
+    -3.0
+    """
+
+    traced = ("return_weight",)
+
+    def __init__(
+        self, return_weight: float = 1.0, *, outcome_support: tuple[Any, Any] | None = None
+    ) -> None:
+        self.return_weight = return_weight
+        self.outcome_support = outcome_support
+        self.check()
+
+    def of_return(self, r: Any, level: Any) -> Any:
+        """−ω r + (r − z₀)²."""
+        return (r - level) ** 2 - self.return_weight * r
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the mean–variance portfolio, as a quadratic program."""
+        self.decisions_for(outcomes.shape[1])
+        return best_mean_variance(outcomes, weights / weights.sum(), float(self.return_weight))
+
+    def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
+        """Variance of the best constant portfolio: the loss itself may be 0 or negative."""
+        return float(mass @ (outcomes @ constant[1:] - constant[0]) ** 2)
+
+    def has_log_moment(self, kernel: Kernel) -> bool:
+        """In closed form under Gaussian kernels, by one quadrature under others."""
+        return True
+
+    def log_moment(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b"]:
+        """Gaussian integral of a quadratic, or the mean of exponentials over g."""
+        if kernel.order == 2 and kernel.low is None:
+            tilted = self._gaussian(z, y, kernel, temperature)
+            shifted = tilted.slope**2 * tilted.variance / (2 * tilted.precision)
+            return tilted.base + shifted - jnp.log(tilted.precision) / 2
+        slopes, log_weights, base = self._linearised(z, y, kernel, temperature)
+        moments = _log_moments(slopes, z, y, kernel)
+        return base + jax.nn.logsumexp(log_weights + moments, axis=-1)
+
+    def tilted_outcome(
+        self,
+        uniform: Float[Array, "*b d"],
+        z: Float[Array, "*b k"],
+        y: Float[Array, "*b d"],
+        kernel: Kernel,
+        temperature: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Draw from the kernel and stretch along Σw (Gaussian), or draw g, then each asset."""
+        w = z[..., 1:]
+        if kernel.order == 2 and kernel.low is None:
+            tilted = self._gaussian(z, y, kernel, temperature)
+            moved = kernel.from_uniform(y, uniform) - y
+            along = jnp.sum(w * moved, axis=-1)
+            stretched = along / jnp.sqrt(tilted.precision)
+            shift = tilted.variance * tilted.slope / tilted.precision
+            safe = jnp.where(tilted.variance > 0, tilted.variance, 1.0)
+            per_return = kernel.width**2 * w / safe[..., None]
+            return y + moved + per_return * (stretched + shift - along)[..., None]
+        slopes, log_weights, _ = self._linearised(z, y, kernel, temperature)
+        shares = jax.nn.softmax(log_weights + _log_moments(slopes, z, y, kernel), axis=-1)
+        cumulative = jnp.cumsum(shares, axis=-1)
+        # the first uniform chooses g; where it fell within g's share is uniform again
+        first = uniform[..., :1] * cumulative[..., -1:]
+        chosen = jnp.sum(first >= cumulative, axis=-1, keepdims=True)
+        below = jnp.where(
+            chosen > 0, jnp.take_along_axis(cumulative, jnp.maximum(chosen - 1, 0), -1), 0.0
+        )
+        share = jnp.take_along_axis(cumulative, chosen, -1) - below
+        within = jnp.clip((first - below) / share, jnp.finfo(first.dtype).tiny, 1.0)
+        uniform = jnp.concatenate([within, uniform[..., 1:]], axis=-1)
+        slope = jnp.take_along_axis(slopes, chosen, -1) * w
+        total = kernel.log_tilted_mass(slope, y, None, None, y)
+
+        def log_mass_below(u: Array) -> Array:
+            return kernel.log_tilted_mass(slope, y, None, u, y)
+
+        return invert(
+            log_mass_below, total + jnp.log(uniform), kernel.tilted_ends(jnp.abs(slope), y)
+        )
+
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """For squared costs on an unbounded support."""
+        return cost.order == 2 and cost.low is None
+
+    def worst_outcome(
+        self,
+        z: Float[Array, "*#b k"],
+        y: Float[Array, "*#b d"],
+        cost: Kernel,
+        penalty: Float[Array, ""],
+    ) -> Float[Array, "*b d"]:
+        """Move along s²w, where r changes most per cost: by Δ = (m − z₀ − ω/2)/(λ/q − 1)."""
+        w = z[..., 1:]
+        gap = return_of(z, y) - z[..., 0] - self.return_weight / 2
+        q = jnp.sum((cost.scale * w) ** 2, axis=-1)
+        # r moves by Δ when y moves by s²w·Δ/q
+        step = gap / (penalty * _kept_positive(1 - q / penalty))
+        return y + cost.scale**2 * w * step[..., None]
+
+    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
+        """Σ (s_i w_i)² for p = 2; for p = 1 none suffices while a return can run away."""
+        squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in open_scales(cost)]
+        needed = jnp.maximum(*squares)
+        return needed if cost.order == 2 else jnp.where(needed > 0, jnp.inf, 0.0)
+
+    def smallest_penalty(
+        self,
+        order: int,
+        y_scale: np.ndarray,
+        constant: np.ndarray,
+        outcomes: np.ndarray,
+    ) -> float:
+        """What the portfolio with the least Σ (s_i w_i)² needs: 1/Σ s_i⁻² (p = 2)."""
+        free = open_ends(self.support_for(outcomes.shape[1]), outcomes.shape[1])
+        if order == 1:
+            return math.inf if np.any(free) else 0.0
+        return 1 / float(np.sum(1 / y_scale**2)) if any(np.all(side) for side in free) else 0.0
+
+    def _gaussian(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> _Exponent:
+        """The exponent in ρ, and the precision D that the square leaves of a Gaussian's."""
+        mean = return_of(z, y)
+        variance = jnp.sum((z[..., 1:] * kernel.width) ** 2, axis=-1)
+        gap = mean - z[..., 0]
+        return _Exponent(
+            base=(gap**2 - self.return_weight * mean) / temperature,
+            slope=(2 * gap - self.return_weight) / temperature,
+            variance=variance,
+            precision=_kept_positive(1 - 2 * variance / temperature),
+        )
+
+    def _linearised(
+        self, z: Array, y: Array, kernel: Kernel, temperature: Array
+    ) -> tuple[Float[Array, "*b q"], Float[Array, "*b q"], Float[Array, "*b"]]:
+        """Slopes θ in ρ and log-weights, one per node g, and the constant that goes with them.
+
+        The exponent in g is −g²/2 plus a convex function, so its peaks are at least as wide as a
+        standard normal's, and equally spaced nodes see them to rounding. A scan finds where.
+        """
+        exponent = self._gaussian(z, y, kernel, temperature)
+        root = jnp.sqrt(2 / temperature)
+
+        def slope(g: Array) -> Array:
+            return exponent.slope[..., None] + root * g
+
+        low, high = (root * end for end in _reach(z, y, kernel, exponent))
+        low, high = low - NORMAL, high + NORMAL
+        scan = _between(low, high, SCAN)
+        heights = _log_moments(slope(scan), z, y, kernel) - scan**2 / 2
+        seen = heights > jnp.max(heights, axis=-1, keepdims=True) - VISIBLE
+        gap = (high - low) / (SCAN - 1)
+        first = jnp.min(jnp.where(seen, scan, jnp.inf), axis=-1) - gap
+        last = jnp.max(jnp.where(seen, scan, -jnp.inf), axis=-1) + gap
+        g = jax.lax.stop_gradient(_between(first, last, NODES))
+        step = jnp.log((g[..., 1:2] - g[..., :1]) / math.sqrt(2 * math.pi))
+        return slope(g), step - g**2 / 2, exponent.base
+
+
+def _log_moments(
+    slopes: Float[Array, "*b q"], z: Float[Array, "*#b k"], y: Float[Array, "*#b d"], kernel: Kernel
+) -> Float[Array, "*b q"]:
+    """Log E exp(θ ρ) at every slope θ: assets are independent."""
+    tilts, y = slopes[..., None] * z[..., None, 1:], y[..., None, :]
+    return jnp.sum(kernel.log_tilted_mass(tilts, y, None, None, y), axis=-1)
+
+
+def _reach(z: Array, y: Array, kernel: Kernel, exponent: _Exponent) -> tuple[Array, Array]:
+    """Between which ρ lies: the support's ends and, where there are none, a Gaussian's."""
+    far = jnp.abs(exponent.slope) * exponent.variance / exponent.precision
+    far = far + 2 * NORMAL * jnp.sqrt(exponent.variance / exponent.precision)
+    ends = []
+    for end, sign in zip(kernel.bounds(y), (-1.0, 1.0), strict=True):
+        endless = jnp.isinf(end)
+        within = jnp.sum(z[..., 1:] * jnp.where(endless, 0.0, end), axis=-1)
+        ends.append(within + sign * jnp.where(jnp.any(endless, axis=-1), far, 0.0))
+    return ends[0], ends[1]
+
+
+def _between(low: Array, high: Array, count: int) -> Float[Array, "*b n"]:
+    share = jnp.linspace(0.0, 1.0, count, dtype=low.dtype)
+    return low[..., None] + (high - low)[..., None] * share
+
+
+def _kept_positive(margin: Array) -> Array:
+    """``margin`` where it is safely positive; below, a tangent hyperbola that falls to 0.
+
+    A step of training that goes over the edge of the finite values meets a slope and not a NaN; how
+    near the edge it begins depends on the precision.
+    """
+    edge = 1e-2 if margin.dtype == jnp.float32 else 1e-10
+    return jnp.where(margin > edge, margin, edge**2 / (2 * edge - jnp.minimum(margin, edge)))

@@ -1,0 +1,86 @@
+"""Portfolios: weights w on the simplex, chosen before the assets' returns y are known.
+
+A portfolio's loss sees the returns only through its own, r = w·y. A decision is (level, w), where
+the level is the one free number that turns a measure of risk into an expected loss:
+
+    MeanVariance   Ψ = −ω r + (r − z₀)²              z₀ at its best is the mean of r
+    MeanCVaR       Ψ = −ω r + η + (−r − η)⁺/α        η at its best is the value at risk
+
+How fast the loss grows with y depends on w, so what a penalty must exceed depends on the rule:
+spreading the weights is hedging in itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hedgerow import _checks
+from hedgerow.decisions import DecisionSet, Free, Product, Simplex
+from hedgerow.kernels import Kernel
+from hedgerow.losses.base import Loss, namespace
+
+
+class PortfolioLoss(Loss):
+    """What losses of the portfolio's return share (abstract)."""
+
+    growth_varies: ClassVar[bool] = True
+    return_weight: Any
+
+    def check(self) -> None:
+        """The weight of the return is a number, not negative."""
+        _checks.nonnegative("return_weight", self.return_weight)
+
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """A free level, and one weight per asset."""
+        if n_outcomes < 2:
+            raise ValueError(
+                f"A portfolio needs the returns of at least 2 assets, but Y has {n_outcomes} "
+                "column(s)."
+            )
+        return Product(Free(1), Simplex(n_outcomes))
+
+    def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
+        """The level is counted like returns; weights have no unit."""
+        level = constant[1:] @ outcome_unit
+        return np.concatenate([[level], np.ones(len(outcome_unit))])
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """Loss of (level, weights) z (…, 1 + assets) at returns y (…, assets)."""
+        xp = namespace(z, y, self.return_weight)
+        z, y = xp.asarray(z), xp.asarray(y)
+        if z.shape[-1] != y.shape[-1] + 1:
+            raise ValueError(
+                f"A decision is a level and one weight per asset: expected {y.shape[-1] + 1} "
+                f"numbers for {y.shape[-1]} assets, got {z.shape[-1]}."
+            )
+        return self.of_return(return_of(z, y), z[..., 0])
+
+    def of_return(self, r: Any, level: Any) -> Any:
+        """Loss of a portfolio that returned r."""
+        raise NotImplementedError
+
+
+def return_of(z: Any, y: Any) -> Any:
+    """Return r = w·y of decisions (level, w)."""
+    return (z[..., 1:] * y).sum(axis=-1)
+
+
+def open_ends(support: tuple[Any, Any] | None, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which returns can fall, and which can rise, without end."""
+    low, high = (-np.inf, np.inf) if support is None else support
+    falls, rises = np.isneginf(np.asarray(low)), np.isposinf(np.asarray(high))
+    return np.broadcast_to(falls, dimension), np.broadcast_to(rises, dimension)
+
+
+def open_scales(cost: Kernel) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    """Scales of the returns that can fall without end, and of those that can rise; others 0."""
+    if cost.low is None or cost.high is None:
+        return cost.scale, cost.scale
+    return (
+        jnp.where(jnp.isneginf(cost.low), cost.scale, 0.0),
+        jnp.where(jnp.isposinf(cost.high), cost.scale, 0.0),
+    )
