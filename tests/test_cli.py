@@ -481,3 +481,66 @@ def test_help_does_not_wait_for_jax():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+# --------------------------------------------------------------------------- portfolio
+
+
+@pytest.fixture
+def market_files(tmp_path):
+    from tests.portfolio.markets import tables
+
+    paths = tmp_path / "returns.csv", tmp_path / "covariates.csv"
+    for table, path in zip(tables(), paths, strict=True):
+        table.to_csv(path, index_label="date")
+    return ["--returns", paths[0], "--covariates", paths[1]]
+
+
+def test_portfolio_writes_tables_and_figures_and_goes_on(market_files, tmp_path):
+    out = tmp_path / "study"
+    windows = ["--start", "2020-04", "--end", "2020-06", "--window", 60, "--holding", 10]
+    asked = [*market_files, *windows, "--method", "PT,EW", "--method", "MV", "--omega", "1,5"]
+    result = call("portfolio", *asked, "-o", out)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for word in ("Sharpe", "CVaR", "turn", "PT", "EW", "MV", "5 assets, 160 days"):
+        assert word in result.stdout
+    written = sorted(path.name for path in out.iterdir() if path.is_file())
+    assert written == sorted(
+        ["daily.csv", "monthly.csv", "table.csv", "table.md", "wealth-1.png", "wealth-5.png",
+         "weights-1-MV.png", "weights-5-MV.png", "weights.csv"]
+    )  # fmt: skip
+    table = read_table(out / "table.csv")
+    assert list(table.method) == ["PT", "PT", "EW", "EW", "MV", "MV"]
+    assert (out / "table.md").read_text().startswith("| ω | method | loss |")
+    done = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
+    assert len(done) == 18
+    assert call("portfolio", *asked, "-o", out).exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == done
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--omega", "high"], "--omega takes numbers"),
+        (["--method", "XY"], "method must be one of"),
+        (["--start", "1999-01"], "The market runs from"),
+        (["--pool", "9"], "the market has 5"),
+        (["--percent", "--prices"], "give one of the two"),
+    ],
+)
+def test_portfolio_refuses_what_it_cannot_use(market_files, tmp_path, options, sentence):
+    windows = ["--window", 60, "--holding", 10]
+    result = call("portfolio", *market_files, *windows, *options, "-o", tmp_path / "study")
+    assert result.exit_code != 0
+    assert sentence in flat(result.output).replace("│ ", "")
+
+
+def test_portfolio_needs_both_files_or_neither(market_files, tmp_path):
+    result = call("portfolio", *market_files[:2], "-o", tmp_path / "study")
+    assert result.exit_code == 2
+    assert "both files are needed" in flat(result.output)
+    missing = tmp_path / "none.csv"
+    result = call("portfolio", "--returns", missing, *market_files[2:], "-o", tmp_path / "study")
+    assert result.exit_code == 1
+    assert "There is no file" in flat(result.output)

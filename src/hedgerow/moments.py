@@ -119,11 +119,15 @@ class Levels(NamedTuple):
 
 
 class Bulk(NamedTuple):
-    """At which penalty to look for where mass gathers, and from which places besides nearby."""
+    """At which penalty to look for where mass gathers, and from which places besides nearby.
+
+    ``seed`` varies the starts nearby.
+    """
 
     penalty: float
     places: np.ndarray
     moved: np.ndarray
+    seed: int
 
 
 class Moments:
@@ -288,6 +292,7 @@ def _with_bulk(
         )
     scattered = Scattered(Sobol(STARTS), bulk.places, bulk.moved)
     starts = eqx.tree_at(lambda s: s.context_nodes, setting, scattered)
+    key = jax.random.fold_in(key, bulk.seed)
     found, heights = summits(rule, starts, asked, jnp.asarray(bulk.penalty), key)
     kernel = kernels_of(setting).context
     chosen = []

@@ -4,10 +4,13 @@
 - One feature: Gauss–Legendre panels that reach as far as moving the context can pay.
 - Two features: a product of Gauss–Hermite or Laguerre rules.
 - More: scrambled Sobol points with random shifts, in independent replicates.
-- Two or more, where moving a context can pay many times the temperature: Sobol points around the
-  context and around where its mass gathers, since the kernel alone would rarely reach there.
+- Two or more, where moving a context can pay many times the temperature, or pays most far away:
+  Sobol points around the context and around where its mass gathers, since the kernel alone would
+  rarely reach there.
 - Causal Wasserstein: nodes are where ascents start.
 
+Every level scans for that anew, and ascends from other starts: if two levels find different
+summits, their values differ, and that counts as error.
 Outcomes get nodes only if the loss has no closed-form log-moment.
 """
 
@@ -21,7 +24,7 @@ import numpy as np
 from hedgerow.ambiguity import SinkhornAmbiguity, TransportAmbiguity
 from hedgerow.moments import MOST_PLACES, Bulk, Problem
 from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Scattered, Sobol
-from hedgerow.outlook import outlook
+from hedgerow.outlook import Outlook, outlook
 
 REPLICATES = 8
 SOBOL_NODES, FEWER_NODES = 64, 16
@@ -46,6 +49,7 @@ class NodePlan(NamedTuple):
     contexts: int
     settles: bool
     bulk: Bulk | None = None
+    level: int = 0
 
 
 def node_plan(
@@ -64,30 +68,34 @@ def node_plan(
         return NodePlan(Sobol(1), None, 1, total, False) if level == 0 else None
     penalty = _working_penalty(problem, model) or found or 1.0
     if not isinstance(model, SinkhornAmbiguity):
-        seen = outlook(problem, penalty, penalty)
+        seen = outlook(problem, penalty, penalty, level)
         starts = Scattered(Sobol(STARTS * 2**level), seen.places, seen.moved)
         return NodePlan(starts, None, 1, total, True) if level < START_LEVELS else None
     if reference is not None:
         contexts, outcomes = problem.in_working_units(reference)
         return NodePlan(contexts, outcomes, 1, total, False) if level == 0 else None
-    seen = outlook(problem, penalty, penalty * float(model.epsilon))
+    scans = [
+        outlook(problem, penalty, penalty * float(model.epsilon), seed) for seed in range(level + 1)
+    ]
+    steep = any(_steep(model, penalty, seen) for seen in scans)
     outcome_nodes = _outcome_nodes(problem, level)
     if isinstance(outcome_nodes, GaussQuadrature) and 16 * 2**level > _most(model):
         return None
     contexts = min(total, MOST_CONTEXTS * 2**level)
     if features == 1:
-        nodes, n = _panels(model, level, seen.reach)
+        nodes, n = _panels(model, level, max(seen.reach for seen in scans))
         plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
-    elif features == 2 and not _steep(model, penalty, seen.net):
+    elif features == 2 and not steep:
         nodes, n = _product(model, level)
         if nodes is None:
             return None
         plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
     else:
-        bulk = Bulk(penalty, seen.places, seen.moved) if _steep(model, penalty, seen.net) else None
+        bulk = Bulk(penalty, scans[-1].places, scans[-1].moved, level) if steep else None
         n = (SOBOL_NODES if outcome_nodes is None else FEWER_NODES) * 2**level
         settles = outcome_nodes is not None or bulk is not None
         plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk)
+    plan = plan._replace(level=level)
     if outcome_nodes is not None:
         n *= outcome_nodes.n * problem.working_loss().terms
     effort = plan.contexts * plan.replicates * n * problem.nominal.most_outcomes
@@ -96,21 +104,22 @@ def node_plan(
 
 
 def is_blind(problem: Problem, plan: NodePlan, penalty: float | None) -> bool:
-    """Whether a plan looks near contexts only although, at this penalty, mass goes far."""
+    """Whether a plan looks near contexts only although, at this penalty, mass goes far.
+
+    Another scan than the plan's own is asked: the one that the next level begins with.
+    """
     model = problem.ambiguity
     several = problem.nominal.contexts.shape[1] > 1
     if not isinstance(model, SinkhornAmbiguity) or not several or plan.bulk is not None:
         return False
     if isinstance(plan.context_nodes, Reference) or penalty is None:
         return False
-    if model.penalty is not None:
-        return False  # the plan was made at this penalty, and by the same scan
-    seen = outlook(problem, penalty, penalty * float(model.epsilon))
-    return _steep(model, penalty, seen.net)
+    seen = outlook(problem, penalty, penalty * float(model.epsilon), plan.level + 1)
+    return _steep(model, penalty, seen)
 
 
-def _steep(model: SinkhornAmbiguity, penalty: float, net: float) -> bool:
-    return net > STEEP * penalty * float(model.epsilon)
+def _steep(model: SinkhornAmbiguity, penalty: float, seen: Outlook) -> bool:
+    return seen.hidden > 0 or seen.net > STEEP * penalty * float(model.epsilon)
 
 
 def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:

@@ -2,9 +2,13 @@
 
     net(x̂, x) = E Ψ(f(x), ŷ) − E Ψ(f(x̂), ŷ) − λ·‖(x − x̂)/s_x‖_p^p
 
-is evaluated from some contexts to other contexts, and along lines and rays on which a single
-feature changes, well beyond the data. Kernels are narrow; what pays may be many of their widths
-away, and nodes drawn from a kernel would never show it.
+is evaluated from some contexts x̂ to one another, along lines on which a single feature changes,
+within the data and well beyond, and along the line of steepest ascent. Kernels are narrow; what
+pays may be many of their widths away, and nodes drawn from a kernel would never show it.
+
+Points lie at random in equal strata of their lines, differently for every context: what is narrow
+is met on the line of one context or another, and the best moves of each are then tried from all.
+Scans with different seeds are independent opinions.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from hedgerow.ambiguity.base import decide
 from hedgerow.ambiguity.transport import kernels_of
@@ -24,94 +28,190 @@ from hedgerow.nodes import MonteCarlo
 from hedgerow.rules import FittedRule
 
 ASKED = 48
-"""Contexts from which moves are tried."""
-OTHERS, BASES = 48, 6
-"""Contexts to which moves are tried, and from which rays and lines start."""
-DISTANCES = np.geomspace(8.0, 64.0, 7)
-"""Along rays, in units of the scales."""
-LINE, LONG_LINE, LINE_BEYOND = 60, 600, 8.0
-"""Points on a line, on the line of a single feature, and how far lines leave the data."""
+"""Contexts from which moves are tried, and to which."""
+LINE_POINTS, SHORTEST, LONGEST = 2**14, 16, 320
+"""Points on all lines together, and on one line at least and at most."""
+BEYOND, FAR = 2.0, 64.0
+"""How far lines leave the data, and how far rays leave home, in units of the scales."""
 NEGLIGIBLE = 30.0
 """Moves whose loss exceeds this many temperatures carry no mass."""
-MOST_PLACES, MOST_MOVES = 12, 12
-PAIRS_AT_ONCE = 2**20
+RARE = 8.0
+"""The kernel reaches moves that cost more than this many temperatures once in e^8 times or less."""
+MOST_PLACES = 24
+POINTS_AT_ONCE, PAIRS_AT_ONCE = 2**12, 2**20
 
 
 class Outlook(NamedTuple):
     """What the scan saw, in working units.
 
-    ``net`` is the largest net gain, ``reach`` the distance in units of the scales beyond which no
-    move that was tried carries mass. ``places`` (p, d) are where the best moves lead; ``moved``
-    (p, d) says which of their features matter, the others staying at home.
+    ``net`` is the largest net gain; ``hidden`` the most by which a context gains more where nodes
+    of its kernel hardly come than where they do. ``reach`` is the distance in units of the scales
+    beyond which no move that was tried carries mass. ``places`` (p, d) are where moves lead that
+    together serve all contexts well; ``moved`` (p, d) says which of their features matter, the
+    others staying at home.
     """
 
     net: float
+    hidden: float
     reach: float
     places: np.ndarray
     moved: np.ndarray
 
 
-def outlook(problem: Problem, penalty: float, temperature: float) -> Outlook:
+def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0) -> Outlook:
     """Scan around a problem's data at a penalty, in working units."""
-    nominal, units = problem.nominal, problem.units
-    contexts = units.contexts(nominal.contexts, np.float64)
-    setting = problem.setting(MonteCarlo(1), None)
-    kernel = kernels_of(setting).context
-    scale = np.asarray(kernel.scale)
-    bases = _spaced(len(contexts), BASES)
-    asked = np.union1d(_spaced(len(contexts), ASKED), bases)
-    lines = _lines(contexts, contexts[bases], scale)
-    others = contexts[_spaced(len(contexts), OTHERS)]
-    tried = np.concatenate([contexts[asked], lines.reshape(-1, contexts.shape[1]), others])
-    entries = np.flatnonzero(np.isin(nominal.entry_context, asked))
-    outcomes = units.outcomes(nominal.outcomes, np.float64)[nominal.entry_outcome[entries]]
-    mass = np.zeros((len(entries), len(asked)))
-    column = np.searchsorted(asked, nominal.entry_context[entries])
-    mass[np.arange(len(entries)), column] = nominal.entry_mass[entries]
-    at_once = max(1, PAIRS_AT_ONCE // len(entries))
-    pieces = [tried[i : i + at_once] for i in range(0, len(tried), at_once)]
-    means = np.concatenate(
-        [
-            np.asarray(_mean_losses(problem.rule, setting.loss, piece, outcomes, mass))
-            for piece in pieces
-        ]
-    )
-    if not np.all(np.isfinite(means)):
-        raise ValueError(
-            "The rule or the loss is not finite (NaN or inf) at some context near the data; the "
-            "robust value needs both everywhere."
-        )
-    free = scale > 0
-    gaps = np.abs((tried[:, None, free] - contexts[asked][None][:, :, free]) / scale[free])
-    cost = np.sum(gaps**kernel.order, axis=-1)
-    net = means - np.diagonal(means[: len(asked)]) - penalty * cost
+    rng = np.random.default_rng(seed)
+    scan = _Scan(problem, penalty, rng)
+    homes, each = scan.homes, np.arange(len(scan.homes))
+    lines, feature = scan.lines(rng)
+    along = scan.net(lines)
+    uphill = scan.uphill(along, feature, rng)
+    climbed = scan.net(uphill)
+
+    best = np.argmax(along, axis=1)
+    alone = np.zeros(homes.shape, bool)
+    alone[each, feature[each, best // (along.shape[1] // feature.shape[1])]] = True
+    places = np.concatenate([homes, uphill[each, np.argmax(climbed, axis=1)], lines[each, best]])
+    moved = np.concatenate([np.ones((2 * len(homes), homes.shape[1]), bool), alone])
+    common = np.where(moved, places, homes[:, None])
+    shared = scan.net(common)
+
+    net = np.concatenate([along, climbed, shared], axis=1)
+    cost = np.concatenate([scan.cost(points) for points in (lines, uphill, common)], axis=1)
     worthwhile = net > -NEGLIGIBLE * temperature
-    best = np.argmax(net, axis=0)
-    ranked = list(dict.fromkeys(best[np.argsort(-net[best, np.arange(len(asked))])]))
-    places, moved = tried[ranked[:MOST_PLACES]], np.ones((MOST_PLACES, len(scale)), bool)
-    along = net[len(asked) : len(asked) + lines[..., 0].size].reshape(*lines.shape[:3], -1)
-    along = along[np.arange(len(bases)), :, :, np.searchsorted(asked, bases)]
-    one_feature = _best_on_lines(lines, along, np.flatnonzero(free), len(scale))
+    rare = penalty * cost > RARE * temperature
+    met, missed = np.where(rare, 0.0, net).max(axis=1), np.where(rare, net, -np.inf).max(axis=1)
+    chosen = _serving_all(shared)
     return Outlook(
         net=float(max(net.max(), 0.0)),
-        reach=float(np.max(np.where(worthwhile, cost ** (1 / kernel.order), 0.0))),
-        places=np.concatenate([places, one_feature[0]]),
-        moved=np.concatenate([moved[: len(places)], one_feature[1]]),
+        hidden=float(max(np.max(missed - met), 0.0)),
+        reach=float(np.max(np.where(worthwhile, cost, 0.0)) ** (1 / scan.order)),
+        places=places[chosen],
+        moved=moved[chosen],
     )
 
 
-def _best_on_lines(
-    lines: np.ndarray, net: np.ndarray, free: np.ndarray, features: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best point of every line, best lines first, with the one feature that was changed."""
-    top = np.argmax(net, axis=2)
-    height = np.take_along_axis(net, top[..., None], axis=2)[..., 0]
-    order = np.argsort(-height, axis=None)[:MOST_MOVES]
-    base, place = np.unravel_index(order, height.shape)
-    points = lines[base, place, top[base, place]]
-    moved = np.zeros((len(points), features), bool)
-    moved[np.arange(len(points)), free[place]] = True
-    return points, moved
+class _Scan:
+    """Some contexts, each with its own outcomes, and what moving them brings."""
+
+    def __init__(self, problem: Problem, penalty: float, rng: np.random.Generator) -> None:
+        nominal, units = problem.nominal, problem.units
+        contexts = units.contexts(nominal.contexts, np.float64)
+        setting = problem.setting(MonteCarlo(1), None)
+        kernel = kernels_of(setting).context
+        most = min(len(contexts), ASKED)
+        asked = ((np.arange(most) + rng.random()) * len(contexts) / most).astype(int)
+        self.homes = contexts[asked]
+        self.order, self._penalty = kernel.order, penalty
+        self._scale, self._width = np.asarray(kernel.scale), np.asarray(kernel.width)
+        self._low, self._high = contexts.min(axis=0), contexts.max(axis=0)
+        self._rule, self._loss = problem.rule, setting.loss
+        start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
+        slots = np.arange(count.max())
+        if problem.ambiguity.plain is None:  # not causal: every outcome moves on its own
+            start, count, slots = start + rng.integers(count), np.ones_like(count), slots[:1]
+        present = slots < count
+        entries = start + np.where(present, slots, 0)
+        outcomes = units.outcomes(nominal.outcomes, np.float64)
+        self._outcomes = outcomes[nominal.entry_outcome[entries]]
+        mass = np.where(present, nominal.entry_mass[entries], 0.0)
+        self._mass = mass / mass.sum(axis=1, keepdims=True)
+        self._at_home = self._mean_losses(self.homes[:, None])
+
+    def net(self, points: np.ndarray) -> np.ndarray:
+        """What moving each context to each of its points (contexts, points, features) brings."""
+        return self._mean_losses(points) - self._at_home - self._penalty * self.cost(points)
+
+    def cost(self, points: np.ndarray) -> np.ndarray:
+        """‖(x − x̂)/s_x‖_p^p; features that never move cost nothing."""
+        scale = np.where(self._scale > 0, self._scale, np.inf)
+        return np.sum(np.abs((points - self.homes[:, None]) / scale) ** self.order, axis=-1)
+
+    def lines(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Points of each context along single features, and the features.
+
+        The first two points of a line are one width of the kernel on either side of home; half of
+        the others lie across the data, and the rest on rays from home, denser near it.
+        """
+        homes, free = self.homes, np.flatnonzero(self._scale > 0)
+        lines = min(len(free), LINE_POINTS // (SHORTEST * len(homes)))
+        points = int(np.clip(LINE_POINTS // (max(lines, 1) * len(homes)), SHORTEST, LONGEST))
+        feature = free[np.argsort(rng.random((len(homes), len(free))), axis=1)[:, :lines]]
+        home = np.take_along_axis(homes, feature, axis=1)[..., None]
+        scale, width = self._scale[feature][..., None], self._width[feature][..., None]
+        across, out = points // 2 - 1, points // 4
+        low = self._low[feature][..., None] - BEYOND * scale
+        high = self._high[feature][..., None] + BEYOND * scale
+        parts = [
+            home - width,
+            home + width,
+            low + (high - low) * _strata(rng, (*feature.shape, across)),
+            *(
+                home + side * width * (FAR * scale / width) ** _strata(rng, (*feature.shape, out))
+                for side in (-1, 1)
+            ),
+        ]
+        value = np.concatenate(parts, axis=-1)
+        placed = np.broadcast_to(homes[:, None, None], (*value.shape, homes.shape[1])).copy()
+        np.put_along_axis(placed, feature[:, :, None, None], value[..., None], axis=-1)
+        return placed.reshape(len(homes), -1, homes.shape[1]), feature
+
+    def uphill(
+        self, along: np.ndarray, feature: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Points of each context along the gradient, as the first points of its lines give it."""
+        near = along.reshape(*feature.shape, -1)[..., :2]
+        slopes = np.zeros(self.homes.shape)
+        ratio = self._scale[feature] / self._width[feature]
+        np.put_along_axis(slopes, feature, (near[..., 1] - near[..., 0]) * ratio / 2, axis=1)
+        slopes /= np.maximum(np.linalg.norm(slopes, axis=1, keepdims=True), 1e-300)
+        free = self._scale > 0
+        least = np.min(self._width[free] / self._scale[free])
+        distance = least * (FAR / least) ** _strata(rng, (len(slopes), ASKED))
+        return self.homes[:, None] + distance[..., None] * (slopes * self._scale)[:, None]
+
+    def _mean_losses(self, points: np.ndarray) -> np.ndarray:
+        """Mean loss of each context's outcomes under the decisions at its points."""
+        owner = np.repeat(np.arange(len(points)), points.shape[1])
+        flat = points.reshape(-1, points.shape[-1])
+        # pieces of one length, the last one padded: one program
+        at_once = int(np.clip(PAIRS_AT_ONCE // self._mass.shape[1], 1, POINTS_AT_ONCE))
+        rows = np.pad(np.arange(len(flat)), (0, -len(flat) % at_once), mode="edge")
+        means = [
+            _mean_losses(
+                self._rule, self._loss, flat[some], owner[some], self._outcomes, self._mass
+            )
+            for some in rows.reshape(-1, at_once)
+        ]
+        means = np.concatenate(means)[: len(flat)].reshape(points.shape[:2])
+        if not np.all(np.isfinite(means)):
+            raise ValueError(
+                "The rule or the loss is not finite (NaN or inf) at some context near the data; "
+                "the robust value needs both everywhere."
+            )
+        return means
+
+
+def _serving_all(net: np.ndarray) -> np.ndarray:
+    """Columns of net gains (contexts, places), chosen one by one so that the rows' best are high.
+
+    Where a further place helps no context, the highest that are left come first.
+    """
+    gains = np.maximum(net, 0.0)
+    reached = np.zeros(len(net))
+    height = 1e-6 * net.max(axis=0)
+    chosen = []
+    for _ in range(min(MOST_PLACES, net.shape[1])):
+        worth = np.sum(np.maximum(gains - reached[:, None], 0.0), axis=0) + height
+        worth[chosen] = -np.inf
+        chosen.append(int(np.argmax(worth)))
+        reached = np.maximum(reached, gains[:, chosen[-1]])
+    return np.array(chosen)
+
+
+def _strata(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Uniform numbers on (0, 1), one in each of as many equal strata as the last axis is long."""
+    return (np.arange(shape[-1]) + rng.random(shape)) / shape[-1]
 
 
 @jax.jit
@@ -119,28 +219,10 @@ def _mean_losses(
     rule: FittedRule,
     loss: Loss,
     points: Float[Array, "p d"],
-    outcomes: Float[Array, "e y"],
-    mass: Float[Array, "e k"],
-) -> Float[Array, "p k"]:
-    """Mean loss of each asked context's outcomes under the decision at each point."""
+    owner: Int[Array, " p"],
+    outcomes: Float[Array, "k n y"],
+    mass: Float[Array, "k n"],
+) -> Float[Array, " p"]:
+    """Mean loss of each point's owner's outcomes under the decision at the point."""
     z = decide(rule, jnp.asarray(points))
-    return loss(z[:, None, :], outcomes[None]) @ mass
-
-
-def _lines(contexts: np.ndarray, bases: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Points (bases, free features, points, features) on lines and rays along single features."""
-    free = np.flatnonzero(scale > 0)
-    low, high = contexts.min(axis=0), contexts.max(axis=0)
-    points = LONG_LINE if len(scale) == 1 else LINE
-    lines = np.repeat(bases[:, None, None], len(free), axis=1)
-    lines = np.repeat(lines, points + 2 * len(DISTANCES), axis=2)
-    for place, j in enumerate(free):
-        beyond = LINE_BEYOND * scale[j]
-        line = np.linspace(low[j] - beyond, high[j] + beyond, points)
-        far = np.concatenate([low[j] - DISTANCES * scale[j], high[j] + DISTANCES * scale[j]])
-        lines[:, place, :, j] = np.concatenate([line, far])
-    return lines
-
-
-def _spaced(total: int, most: int) -> np.ndarray:
-    return np.unique(np.linspace(0, total - 1, min(total, most)).astype(int))
+    return jnp.sum(mass[owner] * loss(z[:, None, :], outcomes[owner]), axis=1)

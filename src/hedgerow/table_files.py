@@ -25,7 +25,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        Ends in .csv (UTF-8, commas, names in the first line), .parquet or .pq.
+        Ends in .csv or .csv.gz (UTF-8, commas, names in the first line), .parquet or .pq.
     """
     path = Path(path)
     reader = _by_suffix(path, _read_csv, _read_parquet)
@@ -115,9 +115,9 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _by_suffix(path: Path, csv: Any, parquet: Any) -> Any:
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
         return csv
-    if suffix in (".parquet", ".pq"):
+    if name.endswith((".parquet", ".pq")):
         return parquet
     raise ValueError(f"{path} must end in .csv or .parquet, so that its format is known.")

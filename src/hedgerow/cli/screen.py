@@ -13,8 +13,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -41,7 +50,7 @@ def say(sentence: str, style: str = "", *, stderr: bool = False) -> None:
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(interrupted: str = "Stopped; nothing was saved.") -> Iterator[None]:
     """Run a command's body: mistakes become one red sentence, warnings one yellow sentence each."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(
@@ -52,7 +61,7 @@ def guarded() -> Iterator[None]:
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            say("Stopped; nothing was saved.", "yellow", stderr=True)
+            say(interrupted, "yellow", stderr=True)
             raise typer.Exit(130) from None
         except Exception as error:
             if _settings["debug"]:
@@ -92,6 +101,42 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
     for name, value in facts:
         table.add_row(name, Text(value))
     console().print(table)
+
+
+@contextmanager
+def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar over many tasks on standard error, with the time left; yield what to call."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeRemainingColumn(),
+    )
+    screen = console(stderr=True)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task(description, total=None, note="")
+
+        def report(done: int, total: int, note: str) -> None:
+            bar.update(task, completed=done, total=total, note=note)
+
+        yield report
+
+
+def print_rows(headings: list[str], rows: list[list[str]], *, breaks: set[int]) -> None:
+    """Print a table: texts to the left, figures to the right, a line before rows in ``breaks``."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    for i, heading in enumerate(headings):
+        figures = all(_is_figure(row[i]) for row in rows)
+        table.add_column(heading, justify="right" if figures else "left", no_wrap=True)
+    for i, row in enumerate(rows):
+        table.add_row(*row, end_section=i + 1 in breaks)
+    console().print(table)
+
+
+def _is_figure(text: str) -> bool:
+    return not text.strip("–+-.0123456789 %")
 
 
 def _sentence(error: Exception) -> str:

@@ -22,6 +22,7 @@ from hedgerow.losses.base import namespace
 from hedgerow.losses.max_affine import move_along
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
 from hedgerow.losses.portfolio_programs import best_mean_cvar
+from hedgerow.metrics import cvar
 
 
 class MeanCVaR(PortfolioLoss):
@@ -70,6 +71,10 @@ class MeanCVaR(PortfolioLoss):
         """−ω r + η + (−r − η)⁺/α."""
         xp = namespace(r, level)
         return level - self.return_weight * r + xp.maximum(-r - level, 0) / self.tail
+
+    def realised(self, returns: np.ndarray) -> float:
+        """CVaR less ω times the mean."""
+        return cvar(returns, float(self.tail)) - float(self.return_weight * np.mean(returns))
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the mean–CVaR portfolio, as a linear program."""

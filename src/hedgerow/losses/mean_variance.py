@@ -82,6 +82,10 @@ class MeanVariance(PortfolioLoss):
         """−ω r + (r − z₀)²."""
         return (r - level) ** 2 - self.return_weight * r
 
+    def realised(self, returns: np.ndarray) -> float:
+        """Variance less ω times the mean."""
+        return float(np.var(returns) - self.return_weight * np.mean(returns))
+
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the mean–variance portfolio, as a quadratic program."""
         self.decisions_for(outcomes.shape[1])

@@ -63,6 +63,14 @@ class PortfolioLoss(Loss):
         """Loss of a portfolio that returned r."""
         raise NotImplementedError
 
+    def realised(self, returns: np.ndarray) -> float:
+        """Mean loss of a portfolio over its returns (periods,), at the level best in hindsight.
+
+        The level is a device of the loss; no money depends on it. So this is how portfolios are
+        judged, whatever level they came with.
+        """
+        raise NotImplementedError
+
 
 def return_of(z: Any, y: Any) -> Any:
     """Return r = w·y of decisions (level, w)."""

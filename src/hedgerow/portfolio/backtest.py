@@ -1,0 +1,191 @@
+"""A rolling backtest: every month, every method, every return weight, one cell each.
+
+A cell holds the weights that were chosen; how they fared is computed from the market afterwards.
+Cells are independent, so they can be spread over processes, and a killed run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from hedgerow import _checks
+from hedgerow.cells import Cells
+from hedgerow.losses import MeanCVaR, MeanVariance, PortfolioLoss
+from hedgerow.portfolio.market import Market
+from hedgerow.portfolio.methods import FIXED, HEDGING, METHODS, RULES, Choice, Parameters, choose
+from hedgerow.portfolio.tuned import parameters_for
+from hedgerow.portfolio.windows import Horizon, Window
+
+RISKS = ("variance", "cvar")
+Progress = Callable[[int, int, str], Any]
+"""Called with (cells done, cells in all, what was done last)."""
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """What is to be compared.
+
+    Parameters
+    ----------
+    horizon : Horizon
+        Months, window, holding period and pool of assets.
+    methods : names of ``METHODS``
+    rules : names of ``RULES``
+        The rules that learning methods use.
+    return_weights : floats
+        ω: how much risk a unit of return is worth.
+    risk : {"variance", "cvar"}
+        What is weighed against the return.
+    tail : float
+        Share of cases that CVaR looks at.
+    parameters : dict or None
+        ``Parameters`` by method, instead of those chosen on 2019 and 2020.
+    seed : int
+        Seed of rules and training.
+    """
+
+    horizon: Horizon
+    methods: tuple[str, ...] = tuple(METHODS)
+    rules: tuple[str, ...] = ("forest",)
+    return_weights: tuple[float, ...] = (1.0, 3.0, 5.0, 7.0, 9.0)
+    risk: str = "variance"
+    tail: float = 0.05
+    parameters: dict[str, Parameters] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for method in self.methods:
+            _checks.one_of("method", method, tuple(METHODS))
+        for rule in self.rules:
+            _checks.one_of("rule", rule, tuple(RULES))
+        _checks.one_of("risk", self.risk, RISKS)
+        if not self.methods or not self.return_weights:
+            raise ValueError("A backtest needs at least one method and one return weight.")
+        for weight in self.return_weights:
+            self.loss(weight)
+
+    def loss(self, return_weight: float) -> PortfolioLoss:
+        """The loss at one return weight."""
+        if self.risk == "variance":
+            return MeanVariance(return_weight)
+        return MeanCVaR(return_weight, self.tail)
+
+    def tasks(self, windows: list[Window]) -> list[Task]:
+        """Everything that is to be chosen, method by method."""
+        return [
+            self._task(method, rule, weight, window)
+            for method in self.methods
+            for rule in (("",) if method in FIXED else self.rules)
+            for weight in self.return_weights
+            for window in windows
+        ]
+
+    def run(
+        self,
+        market: Market,
+        folder: str | os.PathLike[str],
+        *,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> list[Outcome]:
+        """Choose what has not been chosen yet, and return all of it."""
+        windows = self.horizon.windows(market)
+        cells = Cells(folder, {"market": market.fingerprint(), "horizon": asdict(self.horizon)})
+        tasks = self.tasks(windows)
+        known = {task: cells.get(task.key()) for task in tasks}
+        missing = [task for task in tasks if known[task] is None]
+        done = len(tasks) - len(missing)
+        if progress is not None:
+            progress(done, len(tasks), "")
+        for task, result in _results(missing, jobs):
+            cells.put(task.key(), result)
+            known[task] = result
+            done += 1
+            if progress is not None:
+                progress(done, len(tasks), f"{task.method} {task.window.date}")
+        return [Outcome(task, _weights(known[task])) for task in tasks]
+
+    def _task(self, method: str, rule: str, weight: float, window: Window) -> Task:
+        chosen = Parameters()
+        if method in HEDGING:
+            given = (self.parameters or {}).get(method)
+            chosen = given or parameters_for(method)
+        return Task(method, rule, weight, self.loss(weight), chosen, self.seed, window)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One portfolio to choose. Two are the same if their keys are."""
+
+    method: str
+    rule: str
+    return_weight: float
+    loss: PortfolioLoss = field(compare=False)
+    parameters: Parameters
+    seed: int
+    window: Window = field(compare=False)
+    date: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "date", str(self.window.date))
+
+    def key(self) -> dict[str, Any]:
+        """Everything the choice depends on, besides the market and the horizon."""
+        return {
+            "method": self.method,
+            "rule": self.rule,
+            "date": self.date,
+            "loss": repr(self.loss),
+            "parameters": self.parameters.describe() if self.method in HEDGING else {},
+            "seed": self.seed,
+        }
+
+    def choose(self) -> dict[str, Any]:
+        """Choose, and return plain values."""
+        choice: Choice = choose(
+            self.method, self.rule, self.window, self.loss, self.parameters, self.seed
+        )
+        return {
+            "weights": choice.weights.tolist(),
+            "seconds": choice.seconds,
+            "status": choice.status,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A task with the weights that were chosen for it."""
+
+    task: Task
+    weights: np.ndarray
+
+    @property
+    def returns(self) -> np.ndarray:
+        """Daily returns over the holding period, in percent."""
+        return self.task.window.held @ self.weights
+
+
+def _results(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Yield results as they come, from this process or from several."""
+    if jobs == 1:
+        for task in tasks:
+            yield task, task.choose()
+        return
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from parallel(delayed(_in_worker)(task) for task in tasks)
+
+
+def _in_worker(task: Task) -> tuple[Task, dict[str, Any]]:
+    return task, task.choose()
+
+
+def _weights(result: dict[str, Any] | None) -> np.ndarray:
+    if result is None:
+        raise RuntimeError("A cell that was just computed is missing.")
+    return np.asarray(result["weights"], np.float64)
