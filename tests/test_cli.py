@@ -508,7 +508,7 @@ def test_portfolio_writes_tables_and_figures_and_goes_on(market_files, tmp_path)
     written = sorted(path.name for path in out.iterdir() if path.is_file())
     assert written == sorted(
         ["daily.csv", "monthly.csv", "table.csv", "table.md", "wealth-1.png", "wealth-5.png",
-         "weights-1-MV.png", "weights-5-MV.png", "weights.csv"]
+         "weights-5-MV.png", "weights.csv"]
     )  # fmt: skip
     table = read_table(out / "table.csv")
     assert list(table.method) == ["PT", "PT", "EW", "EW", "MV", "MV"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -123,10 +124,11 @@ def _horizon(plan: Plan, market: Market) -> Horizon:
     return Horizon(start, end, plan.window, plan.holding, pool, plan.seed)
 
 
-def _draw(daily: pd.DataFrame, holdings: pd.DataFrame, out: Path) -> int:
-    """One figure of wealth for each ω, and one of holdings for each rule that hedges causally."""
+def _draw(daily: Any, holdings: Any, out: Path) -> int:
+    """Wealth for each ω; what was held by each method for the middle one. Return how many."""
     count = 0
-    for omega in daily.columns.get_level_values(0).unique():
+    omegas = list(daily.columns.get_level_values(0).unique())
+    for omega in omegas:
         shown = daily[omega]
         shown = shown[[key for key in shown.columns if key[0] != "PT"]]
         if not shown.columns.empty:
@@ -137,11 +139,10 @@ def _draw(daily: pd.DataFrame, holdings: pd.DataFrame, out: Path) -> int:
             )
             plots.save_figure(fig, out / f"wealth-{omega:g}.png")
             count += 1
-    for key, part in holdings.groupby(["omega", "method", "rule"], sort=False):
-        omega, method, rule = key
-        if method in ("PT", "EW"):
-            continue
-        fig = plots.held(part, title=f"{_name(omega, method, rule)}")
+    omega = sorted(omegas)[len(omegas) // 2]
+    chosen = holdings[(holdings.omega == omega) & ~holdings.method.isin(("PT", "EW"))]
+    for (method, rule), part in chosen.groupby(["method", "rule"], sort=False):
+        fig = plots.held(part, title=_name(omega, method, rule))
         plots.save_figure(fig, out / f"weights-{omega:g}-{method}{'-' + rule if rule else ''}.png")
         count += 1
     return count
@@ -152,7 +153,7 @@ def _print(summary: pd.DataFrame) -> None:
     print_rows(headings, rows, breaks=breaks)
 
 
-def _rows(summary: pd.DataFrame) -> tuple[list[str], list[list[str]], set[int]]:
+def _rows(summary: Any) -> tuple[list[str], list[list[str]], set[int]]:
     """Headings, rows as texts, and before which rows a new ω begins."""
     several = summary["rule"][summary["rule"] != ""].nunique() > 1
     closed = {name: short for name, short in CLOSED.items() if summary[name].notna().any()}

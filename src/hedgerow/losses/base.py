@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -196,12 +195,12 @@ class Loss(Component):
 class RescaledLoss(Loss):
     """A loss restated in working units; what it knows in closed form, it knows there too."""
 
-    traced = ("loss", "outcome_unit", "decision_unit", "loss_unit")
+    traced = ("loss", "y_unit", "z_unit", "loss_unit")
 
-    def __init__(self, loss: Loss, outcome_unit: Any, decision_unit: Any, loss_unit: Any) -> None:
+    def __init__(self, loss: Loss, y_unit: Any, z_unit: Any, loss_unit: Any) -> None:
         self.loss = loss
-        self.outcome_unit = outcome_unit
-        self.decision_unit = decision_unit
+        self.y_unit = y_unit
+        self.z_unit = z_unit
         self.loss_unit = loss_unit
 
     @property
@@ -216,7 +215,7 @@ class RescaledLoss(Loss):
 
     def __call__(self, z: Any, y: Any) -> Any:
         """Ψ(u_z·z, u_y·y) / L."""
-        return self.loss(z * self.decision_unit, y * self.outcome_unit) / self.loss_unit
+        return self.loss(z * self.z_unit, y * self.y_unit) / self.loss_unit
 
     def has_log_moment(self, kernel: Kernel) -> bool:
         """As the loss itself."""
@@ -233,7 +232,7 @@ class RescaledLoss(Loss):
         """The loss's own, brought back to working units."""
         z, y, kernel = self._restated(z, y, kernel)
         drawn = self.loss.tilted_outcome(uniform, z, y, kernel, self.loss_unit * temperature)
-        return drawn / self.outcome_unit
+        return drawn / self.y_unit
 
     def has_worst_outcome(self, cost: Kernel) -> bool:
         """As the loss itself."""
@@ -242,7 +241,7 @@ class RescaledLoss(Loss):
     def worst_outcome(self, z: Array, y: Array, cost: Kernel, penalty: Array) -> Array:
         """The loss's own, brought back to working units."""
         z, y, cost = self._restated(z, y, cost)
-        return self.loss.worst_outcome(z, y, cost, self.loss_unit * penalty) / self.outcome_unit
+        return self.loss.worst_outcome(z, y, cost, self.loss_unit * penalty) / self.y_unit
 
     def needed_penalty(self, z: Array, cost: Kernel) -> Array:
         """The loss's own, in units of the working loss."""
@@ -251,16 +250,11 @@ class RescaledLoss(Loss):
 
     def _restated(self, z: Array, y: Array, kernel: Kernel) -> tuple[Array, Array, Kernel]:
         """Decisions, outcomes and kernel in the loss's own units."""
-        restated = eqx.tree_at(
-            lambda k: (k.scale, k.low, k.high),
-            kernel,
-            tuple(
-                None if part is None else part * self.outcome_unit
-                for part in (kernel.scale, kernel.low, kernel.high)
-            ),
-            is_leaf=lambda part: part is None,
+        low, high = (
+            None if end is None else end * self.y_unit for end in (kernel.low, kernel.high)
         )
-        return z * self.decision_unit, y * self.outcome_unit, restated
+        restated = Kernel(kernel.order, kernel.epsilon, kernel.scale * self.y_unit, low, high)
+        return z * self.z_unit, y * self.y_unit, restated
 
 
 def namespace(*arrays: Any) -> Any:

@@ -11,7 +11,7 @@ there are very many: then ``prepare`` finds those that matter on given rows).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import numpy as np
@@ -39,7 +39,6 @@ class RecourseLoss(Loss):
     The engine is built when first needed and kept until a parameter is replaced by another object.
     """
 
-    has_worst_outcome: ClassVar[bool] = True
     decision_set: DecisionSet | None
     _built: _Built | None = None
 
@@ -117,6 +116,10 @@ class RecourseLoss(Loss):
     ) -> Loss:
         """Return the pieces found so far in working units."""
         return self.pieces().in_units(outcome_unit, decision_unit, loss_unit)
+
+    def has_worst_outcome(self, cost: Kernel) -> bool:
+        """For every cost and support."""
+        return True
 
     def worst_outcome(
         self,

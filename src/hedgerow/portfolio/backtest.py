@@ -177,7 +177,7 @@ def _results(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any
         for task in tasks:
             yield task, task.choose()
         return
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    parallel: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
     yield from parallel(delayed(_in_worker)(task) for task in tasks)
 
 

@@ -240,7 +240,7 @@ def _in_order(table: pd.DataFrame, name: Any) -> pd.DataFrame:
 
 
 def _refuse_missing(table: pd.DataFrame, name: Any) -> None:
-    missing = table.isna()
+    missing: Any = table.isna()
     if missing.to_numpy().any():
         column = missing.sum().idxmax()
         day = missing.index[missing[column]][0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def table(outcomes: list[Outcome], market: Market) -> pd.DataFrame:
     pandas = require_pandas()
     by_month = monthly(outcomes)
     keys = ["omega", "method", "rule"]
-    averages = by_month.groupby(keys, sort=False).mean(numeric_only=True)
+    averages: Any = by_month.groupby(keys, sort=False).mean(numeric_only=True)
     moved = {}
     for key, group in _grouped(outcomes).items():
         full = [_spread(outcome, len(market.assets)) for outcome in group]
@@ -99,7 +99,7 @@ def weights(outcomes: list[Outcome], market: Market) -> pd.DataFrame:
     return pandas.DataFrame(rows, columns=["omega", "method", "rule", "date", "asset", "weight"])
 
 
-def _closed(losses: pd.Series, omega: float, method: str, rule: str, baseline: str) -> float:
+def _closed(losses: Any, omega: float, method: str, rule: str, baseline: str) -> float:
     """Prescriptiveness of one row; NaN where oracle or baseline were not run."""
     own_rule = "" if baseline == "MV" else rule
     try:
