@@ -28,14 +28,15 @@ from hedgerow.outlook import Outlook, outlook
 
 REPLICATES = 8
 SOBOL_NODES, FEWER_NODES = 64, 16
-"""Nodes in a replicate to begin with; fewer where each comes with nodes around outcomes."""
+"""Nodes in a replicate to begin with; fewer around bulk or with nodes around outcomes."""
 PRODUCT_NODES = 12
 MOST_HERMITE, MOST_LAGUERRE = 256, 128
 PANEL_NODES = 8
 PANEL_WIDTHS = 4.0
 STARTS, START_LEVELS = 4, 5
-STEEP = 8.0
-"""Exponents that vary by more than this leave too much to nodes far out in the kernel's tails."""
+STEEP, HIDDEN = 6.0, 0.5
+"""Exponents that vary by more leave too much to nodes far out in the kernel's tails; so do those
+that are higher by this much where such nodes hardly come than where they do."""
 MOST_CONTEXTS = 4096
 MOST_EXPONENTS = 2**25
 
@@ -68,7 +69,7 @@ def node_plan(
         return NodePlan(Sobol(1), None, 1, total, False) if level == 0 else None
     penalty = _working_penalty(problem, model) or found or 1.0
     if not isinstance(model, SinkhornAmbiguity):
-        seen = outlook(problem, penalty, penalty, level)
+        seen = outlook(problem, penalty, 0.0, level)
         starts = Scattered(Sobol(STARTS * 2**level), seen.places, seen.moved)
         return NodePlan(starts, None, 1, total, True) if level < START_LEVELS else None
     if reference is not None:
@@ -92,7 +93,7 @@ def node_plan(
         plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
     else:
         bulk = Bulk(penalty, scans[-1].places, scans[-1].moved, level) if steep else None
-        n = (SOBOL_NODES if outcome_nodes is None else FEWER_NODES) * 2**level
+        n = (SOBOL_NODES if outcome_nodes is None and not steep else FEWER_NODES) * 2**level
         settles = outcome_nodes is not None or bulk is not None
         plan = NodePlan(Sobol(n), outcome_nodes, REPLICATES, contexts, settles, bulk)
     plan = plan._replace(level=level)
@@ -119,7 +120,8 @@ def is_blind(problem: Problem, plan: NodePlan, penalty: float | None) -> bool:
 
 
 def _steep(model: SinkhornAmbiguity, penalty: float, seen: Outlook) -> bool:
-    return seen.hidden > 0 or seen.net > STEEP * penalty * float(model.epsilon)
+    temperature = penalty * float(model.epsilon)
+    return seen.hidden > HIDDEN * temperature or seen.net > STEEP * temperature
 
 
 def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:

@@ -37,7 +37,7 @@ NEGLIGIBLE = 30.0
 """Moves whose loss exceeds this many temperatures carry no mass."""
 RARE = 8.0
 """The kernel reaches moves that cost more than this many temperatures once in e^8 times or less."""
-MOST_PLACES = 24
+MOST_PLACES = 16
 POINTS_AT_ONCE, PAIRS_AT_ONCE = 2**12, 2**20
 
 
@@ -68,19 +68,27 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     uphill = scan.uphill(along, feature, rng)
     climbed = scan.net(uphill)
 
-    best = np.argmax(along, axis=1)
-    alone = np.zeros(homes.shape, bool)
-    alone[each, feature[each, best // (along.shape[1] // feature.shape[1])]] = True
-    places = np.concatenate([homes, uphill[each, np.argmax(climbed, axis=1)], lines[each, best]])
+    # what is near, the kernel's own nodes find
+    rare = RARE * temperature / penalty
+    best = np.argmax(np.where(scan.cost(lines) > rare, along, -np.inf), axis=1)
+    finer, alone = scan.between(lines, feature, best, rng)
+    refined = scan.net(finer)
+    places = np.concatenate(
+        [
+            homes,
+            uphill[each, np.argmax(climbed, axis=1)],
+            finer[each, np.argmax(refined, axis=1)],
+        ]
+    )
     moved = np.concatenate([np.ones((2 * len(homes), homes.shape[1]), bool), alone])
     common = np.where(moved, places, homes[:, None])
     shared = scan.net(common)
 
-    net = np.concatenate([along, climbed, shared], axis=1)
-    cost = np.concatenate([scan.cost(points) for points in (lines, uphill, common)], axis=1)
+    net = np.concatenate([along, climbed, refined, shared], axis=1)
+    cost = np.concatenate([scan.cost(points) for points in (lines, uphill, finer, common)], axis=1)
     worthwhile = net > -NEGLIGIBLE * temperature
-    rare = penalty * cost > RARE * temperature
-    met, missed = np.where(rare, 0.0, net).max(axis=1), np.where(rare, net, -np.inf).max(axis=1)
+    met = np.where(cost > rare, 0.0, net).max(axis=1)
+    missed = np.where(cost > rare, net, -np.inf).max(axis=1)
     chosen = _serving_all(shared)
     return Outlook(
         net=float(max(net.max(), 0.0)),
@@ -155,6 +163,27 @@ class _Scan:
         placed = np.broadcast_to(homes[:, None, None], (*value.shape, homes.shape[1])).copy()
         np.put_along_axis(placed, feature[:, :, None, None], value[..., None], axis=-1)
         return placed.reshape(len(homes), -1, homes.shape[1]), feature
+
+    def between(
+        self, lines: np.ndarray, feature: np.ndarray, best: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """More points of each context around its best one, up to the next ones on that line.
+
+        Also says which feature that is, as a mask (contexts, features).
+        """
+        each = np.arange(len(lines))
+        lines = lines.reshape(*feature.shape, -1, lines.shape[-1])
+        line, place = np.divmod(best, lines.shape[2])
+        along = feature[each, line]
+        value = lines[each, line, :, along]
+        at = value[each, place][:, None]
+        low = np.where(value < at, value, -np.inf).max(axis=1, keepdims=True)
+        high = np.where(value > at, value, np.inf).min(axis=1, keepdims=True)
+        low, high = np.where(np.isfinite(low), low, at), np.where(np.isfinite(high), high, at)
+        points = np.repeat(self.homes[:, None], ASKED, axis=1)
+        points[each, :, along] = low + (high - low) * _strata(rng, (len(each), ASKED))
+        points[each, 0, along] = at[:, 0]
+        return points, np.arange(points.shape[-1]) == along[:, None]
 
     def uphill(
         self, along: np.ndarray, feature: np.ndarray, rng: np.random.Generator

@@ -180,6 +180,14 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
+def test_several_processes_choose_the_same(tmp_path):
+    alone = study().run(market(), tmp_path / "one")
+    spread = study().run(market(), tmp_path / "two", jobs=2)
+    for a, b in zip(alone, spread, strict=True):
+        assert a.task == b.task
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
 def test_other_parameters_are_computed_afresh(tmp_path):
     method = ("SDRO",)
     study(method).run(market(), tmp_path)

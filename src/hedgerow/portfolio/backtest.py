@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import jax
 import numpy as np
 from joblib import Parallel, delayed
 
@@ -177,11 +178,15 @@ def _results(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any
         for task in tasks:
             yield task, task.choose()
         return
+    compiled = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     parallel: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from parallel(delayed(_in_worker)(task) for task in tasks)
+    yield from parallel(delayed(_in_worker)(task, compiled) for task in tasks)
 
 
-def _in_worker(task: Task) -> tuple[Task, dict[str, Any]]:
+def _in_worker(task: Task, compiled: str | None) -> tuple[Task, dict[str, Any]]:
+    """Choose in another process, which shares this one's compiled programs."""
+    if compiled:
+        jax.config.update("jax_compilation_cache_dir", compiled)
     return task, task.choose()
 
 

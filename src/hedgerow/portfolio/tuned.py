@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from hedgerow.portfolio.methods import Parameters
 
-TUNED: dict[str, Parameters] = {}
+TUNED: dict[str, Parameters] = {
+    "2-Causal-SDRO": Parameters(penalty=3.0, epsilon=1.0, neighbours=0, steps=300),
+    "SDRO": Parameters(penalty=3.0, epsilon=1.0, neighbours=0, steps=300),
+}
 
 
 def parameters_for(method: str) -> Parameters:
