@@ -16,17 +16,16 @@ from hedgerow.portfolio import Backtest, Horizon, Market, Parameters, monthly, r
 
 HORIZON = Horizon("2019-01", "2020-09")
 OMEGAS = (1.0, 5.0, 9.0)
-PENALTIES, EPSILONS = (0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
-GRID = {
-    "2-Causal-SDRO": [
-        Parameters(penalty, epsilon, neighbours)
-        for penalty, epsilon, neighbours in itertools.product(PENALTIES, EPSILONS, (0, 8))
-    ],
-    "SDRO": [Parameters(*pair) for pair in itertools.product(PENALTIES, EPSILONS)],
-    "1-Causal-SDRO": [Parameters(*pair) for pair in itertools.product(PENALTIES, EPSILONS)],
-    "KL-DRO": [Parameters(penalty, 0.0) for penalty in (1.0, 3.0, 10.0, 30.0)],
-    "Causal-WDRO": [Parameters(penalty, 0.0) for penalty in PENALTIES],
+GRID = {  # penalty, epsilon, neighbours, steps
+    "2-Causal-SDRO": itertools.chain(
+        itertools.product((1.0, 3.0, 10.0), (0.3, 1.0), (0,), (300, 1000)),
+        itertools.product((1.0, 3.0, 10.0), (1.0,), (8,), (300,)),
+    ),
+    "1-Causal-SDRO": itertools.product((1.0, 3.0, 10.0, 30.0), (0.1, 0.3), (0,), (300,)),
+    "KL-DRO": itertools.product((1.0, 3.0, 10.0, 30.0), (0.0,), (0,), (300, 1000)),
+    "Causal-WDRO": itertools.product((1.0, 3.0, 10.0), (0.0,), (0,), (300,)),
 }
+"""SDRO is 2-Causal-SDRO without neighbours: there the two models coincide."""
 
 
 def losses(market: Market, folder: Path, jobs: int, method: str, parameters=None):
@@ -47,15 +46,16 @@ def main() -> None:
     parser.add_argument("--covariates", required=True)
     parser.add_argument("--out", type=Path, default=Path("portfolio-tuning"))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--method", choices=GRID, nargs="*", default=list(GRID))
     asked = parser.parse_args()
     full = read_market(asked.returns, asked.covariates)
     market = full.span(0, int(np.searchsorted(full.dates, np.datetime64("2021-01-01"))))
     hindsight, program = (losses(market, asked.out, asked.jobs, method) for method in ("PT", "MV"))
     print(f"{len(market.dates)} days up to {market.dates[-1]}; losses at ω = {OMEGAS}")
     print(f"  hindsight {np.round(hindsight, 3)}, unconditional program {np.round(program, 3)}")
-    for method, grid in GRID.items():
+    for method in asked.method:
         scores = []
-        for parameters in grid:
+        for parameters in itertools.starmap(Parameters, GRID[method]):
             try:
                 found = losses(market, asked.out, asked.jobs, method, parameters)
             except ValueError as error:  # a penalty under which the robust value is infinite
@@ -65,7 +65,8 @@ def main() -> None:
             scores.append((float(relative.mean()), parameters))
             print(
                 f"  {method:14} penalty {parameters.penalty:<4g} epsilon {parameters.epsilon:<4g} "
-                f"neighbours {parameters.neighbours}: {np.round(found, 3)}  {relative.mean():.4f}",
+                f"neighbours {parameters.neighbours} steps {parameters.steps:<4}: "
+                f"{np.round(found, 3)}  {relative.mean():.4f}",
                 flush=True,
             )
         best, parameters = min(scores, key=lambda score: score[0])

@@ -240,3 +240,11 @@ def test_a_set_prints_as_it_is_written():
 def test_a_box_with_ends_of_different_lengths_is_refused():
     with pytest.raises(ValueError, match="as many low ends as high ends, got 2 and 3"):
         Box([0, 0], [1, 1, 1])
+
+
+def test_training_on_a_simplex_starts_where_every_share_can_grow():
+    corner = Product(Free(1), Simplex(4))
+    start = np.asarray(corner.from_raw(corner.start_raw(jnp.array([7.0, 1.0, 0.0, 0.0, 0.0]))))
+    assert start[0] == 7
+    assert start[1] == start.max(initial=0, where=[False, True, True, True, True])
+    assert start[2:].min() > 0.05

@@ -254,6 +254,32 @@ def test_low_temperatures_are_not_underestimated(monkeypatch):
     assert found.value == pytest.approx(plain.value, abs=4 * (found.stderr + plain.stderr))
 
 
+def test_narrow_summits_far_away_are_found_among_features_that_do_not_matter():
+    """A rule of the first feature alone: the value with that feature, by quadrature, is the truth.
+
+    Moving pays for some contexts only, and there less than kernels that narrow make up for.
+    """
+    rng = np.random.default_rng(3)
+    data = np.repeat(rng.normal(size=(16, 5)), 2, axis=0)
+    y = 5 + np.tanh(data[:, 0]) + rng.normal(size=32)
+    model = hr.CausalSinkhorn(2.2, 0.02, order=1)
+
+    def hills(x):
+        return 5 + 3 * jnp.exp(-12.5 * (x[0] - 1.5) ** 2) - 3 * jnp.exp(-12.5 * (x[0] + 2) ** 2)
+
+    truth, found = (
+        hr.robust_value(
+            hr.RobustPolicy.from_function(hills, LOSS, data[:, :features], y),
+            data[:, :features],
+            y,
+            ambiguity=model,
+        )
+        for features in (1, 5)
+    )
+    assert found.value == pytest.approx(truth.value, rel=1e-3)  # the default tolerance
+    assert found.status == "converged"
+
+
 def test_affine_rules_need_a_penalty_that_outgrows_them(policy):
     """p = 1: a context that moves by 1 moves the order by 3, which costs up to 3 (condit-1)."""
     steep = hr.RobustPolicy.from_function(lambda x: 3 * x[0], LOSS, X[:, None], Y)

@@ -24,6 +24,9 @@ from hedgerow import _checks
 
 EDGE = 1e-3
 """How far inside a bounded set ``to_raw`` places a point that lies on its boundary."""
+SHARE = 0.3
+"""Of an even share: what training gives a coordinate of a simplex at least to begin with. Gradients
+through softmax are proportional to the shares themselves, so smaller ones hardly ever grow."""
 
 
 class DecisionSet(eqx.Module):
@@ -51,6 +54,10 @@ class DecisionSet(eqx.Module):
     def to_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Return parameters whose image is ``point`` (moved inside if it is on the boundary)."""
         raise NotImplementedError
+
+    def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Return parameters to begin training with, near ``point`` but not where gradients die."""
+        return self.to_raw(point)
 
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether each point lies in the set, up to ``tolerance``."""
@@ -209,6 +216,10 @@ class Simplex(DecisionSet):
         """Logarithms, kept finite at the boundary."""
         return jnp.log(jnp.maximum(jnp.asarray(point), EDGE / self.dimension))
 
+    def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Logarithms, with no share so small that it could not grow."""
+        return jnp.log(jnp.maximum(jnp.asarray(point), SHARE / self.dimension))
+
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether coordinates are non-negative and sum to 1."""
         point = jnp.asarray(point)
@@ -256,6 +267,11 @@ class Product(DecisionSet):
         """Each block through its own inverse."""
         blocks = zip(self.sets, self._split(jnp.asarray(point)), strict=True)
         return jnp.concatenate([part.to_raw(block) for part, block in blocks], axis=-1)
+
+    def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Each block by its own."""
+        blocks = zip(self.sets, self._split(jnp.asarray(point)), strict=True)
+        return jnp.concatenate([part.start_raw(block) for part, block in blocks], axis=-1)
 
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether every block lies in its set."""

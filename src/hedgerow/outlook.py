@@ -63,6 +63,8 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     rng = np.random.default_rng(seed)
     scan = _Scan(problem, penalty, rng)
     homes, each = scan.homes, np.arange(len(scan.homes))
+    if not scan.moves:
+        return Outlook(0.0, 0.0, 0.0, homes, np.zeros(homes.shape, bool))
     lines, feature = scan.lines(rng)
     along = scan.net(lines)
     uphill = scan.uphill(along, feature, rng)
@@ -116,15 +118,19 @@ class _Scan:
         self._rule, self._loss = problem.rule, setting.loss
         start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
         slots = np.arange(count.max())
+        entries = start + np.where(slots < count, slots, 0)
+        self._mass = np.where(slots < count, nominal.entry_mass[entries], 0.0)
         if problem.ambiguity.plain is None:  # not causal: every outcome moves on its own
-            start, count, slots = start + rng.integers(count), np.ones_like(count), slots[:1]
-        present = slots < count
-        entries = start + np.where(present, slots, 0)
+            entries = start + rng.integers(count)
+            self._mass = np.ones(entries.shape)
         outcomes = units.outcomes(nominal.outcomes, np.float64)
         self._outcomes = outcomes[nominal.entry_outcome[entries]]
-        mass = np.where(present, nominal.entry_mass[entries], 0.0)
-        self._mass = mass / mass.sum(axis=1, keepdims=True)
         self._at_home = self._mean_losses(self.homes[:, None])
+
+    @property
+    def moves(self) -> bool:
+        """Whether any feature can change."""
+        return bool(np.any(self._scale > 0))
 
     def net(self, points: np.ndarray) -> np.ndarray:
         """What moving each context to each of its points (contexts, points, features) brings."""
@@ -143,7 +149,7 @@ class _Scan:
         """
         homes, free = self.homes, np.flatnonzero(self._scale > 0)
         lines = min(len(free), LINE_POINTS // (SHORTEST * len(homes)))
-        points = int(np.clip(LINE_POINTS // (max(lines, 1) * len(homes)), SHORTEST, LONGEST))
+        points = int(np.clip(LINE_POINTS // (lines * len(homes)), SHORTEST, LONGEST))
         feature = free[np.argsort(rng.random((len(homes), len(free))), axis=1)[:, :lines]]
         home = np.take_along_axis(homes, feature, axis=1)[..., None]
         scale, width = self._scale[feature][..., None], self._width[feature][..., None]

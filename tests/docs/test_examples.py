@@ -21,7 +21,9 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 2
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/robustness.md", "docs/two_stage.md", "docs/portfolio.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/robustness.md", "docs/two_stage.md", "docs/portfolio.md"]
+)
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)

@@ -49,7 +49,7 @@ class Affine(Rule):
         start: Float[Array, " k"],
     ) -> FittedRule:
         """Start from the constant decision ``start``."""
-        offset = decision_set.to_raw(start)
+        offset = decision_set.start_raw(start)
         matrix = jnp.zeros((decision_set.dimension, n_features), offset.dtype)
         return AffineRule(matrix=matrix, offset=offset, decision_set=decision_set)
 
@@ -65,4 +65,4 @@ class Constant(Rule):
         start: Float[Array, " k"],
     ) -> FittedRule:
         """Start from ``start``."""
-        return ConstantRule(offset=decision_set.to_raw(start), decision_set=decision_set)
+        return ConstantRule(offset=decision_set.start_raw(start), decision_set=decision_set)

@@ -175,7 +175,7 @@ class SoftForest(Rule):
         start: Float[Array, " k"],
     ) -> Forest:
         """Random gates, leaves scattered around ``start``."""
-        centre = decision_set.to_raw(start)
+        centre = decision_set.start_raw(start)
         dtype = centre.dtype
         leaves = 2 ** self.depth_for(n_features)
         seen = self.features_for(n_features)

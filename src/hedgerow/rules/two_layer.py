@@ -64,7 +64,7 @@ class TwoLayer(Rule):
         start: Float[Array, " k"],
     ) -> FittedRule:
         """Random hidden layer with unit-size activations, zero output layer."""
-        offset = decision_set.to_raw(start)
+        offset = decision_set.start_raw(start)
         width = self.width or 64 * n_features
         shape = (decision_set.dimension, width)
         key_hidden, key_bias = jax.random.split(key)
