@@ -21,9 +21,9 @@ GRID = {  # penalty, epsilon, neighbours, steps
         itertools.product((1.0, 3.0, 10.0), (0.3, 1.0), (0,), (300, 1000)),
         itertools.product((1.0, 3.0, 10.0), (1.0,), (8,), (300,)),
     ),
-    "1-Causal-SDRO": itertools.product((1.0, 3.0, 10.0, 30.0), (0.1, 0.3), (0,), (300,)),
+    "1-Causal-SDRO": itertools.product((3.0, 10.0, 30.0), (0.3,), (0,), (300,)),
     "KL-DRO": itertools.product((1.0, 3.0, 10.0, 30.0), (0.0,), (0,), (300, 1000)),
-    "Causal-WDRO": itertools.product((1.0, 3.0, 10.0), (0.0,), (0,), (300,)),
+    "Causal-WDRO": itertools.product((3.0, 10.0), (0.0,), (0,), (300,)),
 }
 """SDRO is 2-Causal-SDRO without neighbours: there the two models coincide."""
 

@@ -394,3 +394,14 @@ def test_cvar_of_a_normal_is_the_textbook_formula():
     temperature = 1e6
     mean = temperature * float(MOMENTS(loss, z, np.zeros(2), kernel, temperature))
     assert mean == pytest.approx(norm.pdf(norm.ppf(alpha)) / alpha, rel=1e-4)
+
+
+def test_a_portfolio_policy_survives_its_file(tmp_path):
+    X, Y = market()
+    seen = (Y.min(axis=0), Y.max(axis=0))
+    for loss in (hr.MeanVariance(1.0, outcome_support=seen), hr.MeanCVaR(1.0, tail=0.2)):
+        policy = hr.RobustPolicy(loss, hr.ERM(), TREE, solver=QUICK, random_state=0).fit(X, Y)
+        policy.save(tmp_path / "p.hedgerow")
+        again = hr.load(tmp_path / "p.hedgerow")
+        np.testing.assert_array_equal(again.predict(X), policy.predict(X))
+        np.testing.assert_array_equal(again.losses(X, Y), policy.losses(X, Y))

@@ -66,7 +66,7 @@ def run(plan: Plan, out: Path) -> None:
     market = _market(plan)
     study = Backtest(
         horizon=_horizon(plan, market),
-        methods=tuple(plan.methods) or tuple(METHODS),
+        methods=tuple(plan.methods) or METHODS,
         rules=tuple(plan.rules) or ("forest",),
         return_weights=tuple(_number(text) for text in plan.omegas) or (5.0,),
         risk=plan.risk,

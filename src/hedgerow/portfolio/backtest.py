@@ -52,7 +52,7 @@ class Backtest:
     """
 
     horizon: Horizon
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = METHODS
     rules: tuple[str, ...] = ("forest",)
     return_weights: tuple[float, ...] = (1.0, 3.0, 5.0, 7.0, 9.0)
     risk: str = "variance"
@@ -62,7 +62,7 @@ class Backtest:
 
     def __post_init__(self) -> None:
         for method in self.methods:
-            _checks.one_of("method", method, tuple(METHODS))
+            _checks.one_of("method", method, METHODS)
         for rule in self.rules:
             _checks.one_of("rule", rule, tuple(RULES))
         _checks.one_of("risk", self.risk, RISKS)

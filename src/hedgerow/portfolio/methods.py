@@ -18,6 +18,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,124 +75,139 @@ def choose(
 ) -> Choice:
     """Choose a portfolio for a window. Only PT looks at what happens while it is held."""
     begin = time.perf_counter()
-    assets = len(window.assets)
-    status = "solved"
-    if method == "PT":
-        weights = loss.best_constant(window.held, np.ones(len(window.held)))[1:]
-    elif method == "EW":
-        weights = np.full(assets, 1 / assets)
-    elif method == "MV":
-        weights = loss.best_constant(window.outcomes, np.ones(len(window.outcomes)))[1:]
+    if method in FIXED:
+        weights, status = FIXED[method](window, loss), "solved"
+    elif method in EMPIRICAL:
+        weights, status = EMPIRICAL[method](rule, window, loss, seed)
     else:
-        learn = _stopped_early if method == "CMV-early" else _learned
-        policy = learn(method, rule, window, loss, parameters, seed)
-        if policy is None:
-            return choose("MV", rule, window, loss, parameters, seed)
-        weights, status = policy.predict(window.today[None])[0, 1:], policy.status_
+        weights, status = _hedged(HEDGING[method](parameters, rule), rule, window, loss, seed)
     return Choice(np.asarray(weights, np.float64), time.perf_counter() - begin, status)
 
 
-def _learned(
-    method: str, rule: str, window: Window, loss: PortfolioLoss, parameters: Parameters, seed: int
-) -> RobustPolicy:
-    """Learn a rule by one of the methods."""
-    build = METHODS[method]
-    if build is None:
-        raise ValueError(f"{method} learns nothing.")
-    model, nominal, solver = build(parameters, rule)
-    if getattr(model, "order", 2) == 1:
-        seen = window.outcomes.min(axis=0), window.outcomes.max(axis=0)
-        loss = loss.replace(outcome_support=seen)
-    return _fit(loss, model, rule, nominal, solver, seed, window.contexts, window.outcomes)
+# --------------------------------------------------------------------------- without a rule
+
+
+def _hindsight(window: Window, loss: PortfolioLoss) -> np.ndarray:
+    return loss.best_constant(window.held, np.ones(len(window.held)))[1:]
+
+
+def _even(window: Window, loss: PortfolioLoss) -> np.ndarray:
+    return np.full(len(window.assets), 1 / len(window.assets))
+
+
+def _program(window: Window, loss: PortfolioLoss) -> np.ndarray:
+    return loss.best_constant(window.outcomes, np.ones(len(window.outcomes)))[1:]
+
+
+# --------------------------------------------------------------------------- by empirical risk
+
+
+def _converged(rule: str, window: Window, loss: PortfolioLoss, seed: int) -> tuple[np.ndarray, str]:
+    """Train until the empirical risk has stopped falling."""
+    return _today(_empirical(CONVERGED, rule, loss, seed, window.contexts, window.outcomes), window)
 
 
 def _stopped_early(
-    method: str, rule: str, window: Window, loss: PortfolioLoss, parameters: Parameters, seed: int
-) -> RobustPolicy | None:
-    """Choose the number of steps on the window's last days, then learn on all of it.
-
-    None: the best constant portfolio did best.
-    """
+    rule: str, window: Window, loss: PortfolioLoss, seed: int
+) -> tuple[np.ndarray, str]:
+    """Choose the number of steps on the window's last days, then learn on all of it."""
     cut = round(len(window.outcomes) * (1 - VALIDATION))
     X, Y = window.contexts, window.outcomes
     constant = loss.best_constant(Y[:cut], np.ones(cut))[1:]
     scores = {0: loss.realised(Y[cut:] @ constant)}
     for steps in EARLY[1:]:
-        policy = _fit(loss, ERM(), rule, None, _empirical(steps), seed, X[:cut], Y[:cut])
-        weights = policy.predict(X[cut:])[:, 1:]
+        weights = _empirical(steps, rule, loss, seed, X[:cut], Y[:cut]).predict(X[cut:])[:, 1:]
         scores[steps] = loss.realised(np.sum(weights * Y[cut:], axis=1))
     best = min(scores, key=lambda steps: scores[steps])
-    return _fit(loss, ERM(), rule, None, _empirical(best), seed, X, Y) if best else None
+    if best == 0:
+        return _program(window, loss), "solved"
+    return _today(_empirical(best, rule, loss, seed, X, Y), window)
 
 
-def _fit(
-    loss: PortfolioLoss,
-    model: Ambiguity,
-    rule: str,
-    nominal: Nominal | None,
-    solver: Solver,
-    seed: int,
-    X: np.ndarray,
-    Y: np.ndarray,
+def _empirical(
+    steps: int, rule: str, loss: PortfolioLoss, seed: int, X: np.ndarray, Y: np.ndarray
 ) -> RobustPolicy:
-    policy = RobustPolicy(loss, model, RULES[rule](), nominal, solver, random_state=seed)
+    solver = NestedSGD(steps=steps, batch=64)
+    return RobustPolicy(loss, ERM(), RULES[rule](), solver=solver, random_state=seed).fit(X, Y)
+
+
+# --------------------------------------------------------------------------- hedged
+
+
+class Hedge(NamedTuple):
+    """What a hedging method trains with."""
+
+    model: Ambiguity
+    nominal: Nominal
+    solver: Solver
+
+
+def _hedged(
+    hedge: Hedge, rule: str, window: Window, loss: PortfolioLoss, seed: int
+) -> tuple[np.ndarray, str]:
+    """Train a rule against the worst near the window."""
+    if getattr(hedge.model, "order", 2) == 1:
+        seen = window.outcomes.min(axis=0), window.outcomes.max(axis=0)
+        loss = loss.replace(outcome_support=seen)
+    policy = RobustPolicy(
+        loss, hedge.model, RULES[rule](), hedge.nominal, hedge.solver, random_state=seed
+    )
     with warnings.catch_warnings():
         # covariates do not repeat: without neighbours the causal model coincides with its plain one
         warnings.filterwarnings("ignore", message=".*occurs once, so", category=UserWarning)
-        return policy.fit(X, Y)
+        policy.fit(window.contexts, window.outcomes)
+    return _today(policy, window)
 
 
-def _empirical(steps: int) -> Solver:
-    return NestedSGD(steps=steps, batch=64)
+def _today(policy: RobustPolicy, window: Window) -> tuple[np.ndarray, str]:
+    """Decide on the covariates of the evening before."""
+    return policy.predict(window.today[None])[0, 1:], policy.status_
 
 
-def _hedging(model: type, order: int) -> Callable[[Parameters, str], tuple]:
-    """A Sinkhorn model with its nominal and solver."""
-
-    def build(parameters: Parameters, rule: str) -> tuple[Ambiguity, Nominal, Solver]:
-        ambiguity = model(parameters.penalty, parameters.epsilon, order, **AUTO)
-        # the inner moment of order 1 costs forty times that of order 2, a wide rule ten times
-        few = order == 1 or rule == "two-layer"
-        batch, nodes = (16, 1) if few else (64, 2)
-        solver = SCSC(steps=parameters.steps, batch=batch, nodes=nodes)
-        return ambiguity, _nominal(parameters, ambiguity), solver
-
-    return build
-
-
-def _transported(parameters: Parameters, rule: str) -> tuple[Ambiguity, Nominal, Solver]:
-    ambiguity = CausalWasserstein(parameters.penalty, 2, **AUTO)
-    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1)
-    return ambiguity, _nominal(parameters, ambiguity), solver
-
-
-def _reweighted(parameters: Parameters, rule: str) -> tuple[Ambiguity, Nominal, Solver]:
-    return (
-        KL(parameters.penalty, loss_scale="auto"),
-        EmpiricalNominal(),
-        SCSC(steps=parameters.steps, batch=64),
+def _smeared(
+    model: type[CausalSinkhorn | Sinkhorn], order: int, parameters: Parameters, rule: str
+) -> Hedge:
+    # the inner moment of order 1 costs forty times that of order 2, a wide rule ten times
+    few = order == 1 or rule == "two-layer"
+    batch, nodes = (16, 1) if few else (64, 2)
+    return Hedge(
+        model(parameters.penalty, parameters.epsilon, order, **AUTO),
+        _nominal(parameters),
+        SCSC(steps=parameters.steps, batch=batch, nodes=nodes),
     )
 
 
-def _nominal(parameters: Parameters, ambiguity: Ambiguity) -> Nominal:
+def _moved(parameters: Parameters, rule: str) -> Hedge:
+    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1)
+    return Hedge(CausalWasserstein(parameters.penalty, 2, **AUTO), _nominal(parameters), solver)
+
+
+def _reweighted(parameters: Parameters, rule: str) -> Hedge:
+    solver = SCSC(steps=parameters.steps, batch=64)
+    return Hedge(KL(parameters.penalty, loss_scale="auto"), EmpiricalNominal(), solver)
+
+
+def _nominal(parameters: Parameters) -> Nominal:
     """Neighbours give each context several outcomes, which is where causality begins to matter."""
-    if ambiguity.plain is None or not parameters.neighbours:
+    if not parameters.neighbours:
         return EmpiricalNominal()
     return NeighbourNominal(parameters.neighbours)
 
 
-METHODS: dict[str, Callable[[Parameters, str], tuple[Ambiguity, Nominal, Solver]] | None] = {
-    "PT": None,
-    "EW": None,
-    "MV": None,
-    "CMV": lambda parameters, rule: (ERM(), EmpiricalNominal(), _empirical(CONVERGED)),
-    "CMV-early": None,
-    "1-Causal-SDRO": _hedging(CausalSinkhorn, 1),
-    "2-Causal-SDRO": _hedging(CausalSinkhorn, 2),
-    "SDRO": _hedging(Sinkhorn, 2),
-    "Causal-WDRO": _transported,
+FIXED: dict[str, Callable[[Window, PortfolioLoss], np.ndarray]] = {
+    "PT": _hindsight,
+    "EW": _even,
+    "MV": _program,
+}
+EMPIRICAL: dict[str, Callable[[str, Window, PortfolioLoss, int], tuple[np.ndarray, str]]] = {
+    "CMV": _converged,
+    "CMV-early": _stopped_early,
+}
+HEDGING: dict[str, Callable[[Parameters, str], Hedge]] = {
+    "1-Causal-SDRO": partial(_smeared, CausalSinkhorn, 1),
+    "2-Causal-SDRO": partial(_smeared, CausalSinkhorn, 2),
+    "SDRO": partial(_smeared, Sinkhorn, 2),
+    "Causal-WDRO": _moved,
     "KL-DRO": _reweighted,
 }
-FIXED = ("PT", "EW", "MV")
-"""Methods without a rule."""
-HEDGING = ("1-Causal-SDRO", "2-Causal-SDRO", "SDRO", "Causal-WDRO", "KL-DRO")
+METHODS = (*FIXED, *EMPIRICAL, *HEDGING)
