@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
+from hedgerow.ambiguity.base import decide
 from hedgerow.ambiguity.causal_wasserstein import summits
 from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.losses import Loss
@@ -277,6 +278,8 @@ def _with_bulk(
 ) -> Batch:
     """Find the highest distinct summits of what moving without entropy brings.
 
+    The given places follow, as far as there is room: a summit that is lower than home but broad
+    holds mass as well, and ascents with their first long steps leave it for home.
     Contexts move as one if the model is causal; else each of a few outcomes moves on its own.
     """
     groups, asked = 1, batch
@@ -295,6 +298,15 @@ def _with_bulk(
     key = jax.random.fold_in(key, bulk.seed)
     found, heights = summits(rule, starts, asked, jnp.asarray(bulk.penalty), key)
     kernel = kernels_of(setting).context
+    places = scattered(kernel, asked.contexts, key)[0][:, STARTS:]
+    losses = setting.loss(decide(rule, places)[:, :, None, :], asked.outcomes[:, None])
+    brought = jnp.sum(asked.outcome_mass[:, None] * losses, axis=-1)
+    brought = brought - bulk.penalty * kernel.cost(asked.contexts[:, None], places)
+    # outcomes stay at home here, but move in the ascents: less high, so after the summits
+    found = jnp.concatenate([found, places], axis=1)
+    heights = jnp.concatenate([heights, brought], axis=1)
+    at_home = kernel.cost(asked.contexts[:, None], found) < kernel.epsilon
+    heights = jnp.where(at_home, -jnp.inf, heights)  # where there are nodes anyway
     chosen = []
     for _ in range(MOST_PLACES // groups):
         best = jnp.argmax(heights, axis=1)

@@ -34,9 +34,8 @@ MOST_HERMITE, MOST_LAGUERRE = 256, 128
 PANEL_NODES = 8
 PANEL_WIDTHS = 4.0
 STARTS, START_LEVELS = 4, 5
-STEEP, HIDDEN = 6.0, 0.5
-"""Exponents that vary by more leave too much to nodes far out in the kernel's tails; so do those
-that are higher by this much where such nodes hardly come than where they do."""
+STEEP = 6.0
+"""Exponents that vary by more than this leave too much to nodes far out in the kernel's tails."""
 MOST_CONTEXTS = 4096
 MOST_EXPONENTS = 2**25
 
@@ -120,8 +119,7 @@ def is_blind(problem: Problem, plan: NodePlan, penalty: float | None) -> bool:
 
 
 def _steep(model: SinkhornAmbiguity, penalty: float, seen: Outlook) -> bool:
-    temperature = penalty * float(model.epsilon)
-    return seen.hidden > HIDDEN * temperature or seen.net > STEEP * temperature
+    return seen.hidden or seen.net > STEEP * penalty * float(model.epsilon)
 
 
 def _outcome_nodes(problem: Problem, level: int) -> GaussQuadrature | Sobol | None:

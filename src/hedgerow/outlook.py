@@ -35,8 +35,9 @@ BEYOND, FAR = 2.0, 64.0
 """How far lines leave the data, and how far rays leave home, in units of the scales."""
 NEGLIGIBLE = 30.0
 """Moves whose loss exceeds this many temperatures carry no mass."""
-RARE = 8.0
-"""The kernel reaches moves that cost more than this many temperatures once in e^8 times or less."""
+NEAR, RARE, RIVAL = 8.0, 24.0, 5.0
+"""In temperatures. Up to the first cost the kernel's nodes find what there is, beyond the second
+they find next to nothing; and what brings less by the third holds mass still, if it is broad."""
 MOST_PLACES = 16
 POINTS_AT_ONCE, PAIRS_AT_ONCE = 2**12, 2**20
 
@@ -44,15 +45,15 @@ POINTS_AT_ONCE, PAIRS_AT_ONCE = 2**12, 2**20
 class Outlook(NamedTuple):
     """What the scan saw, in working units.
 
-    ``net`` is the largest net gain; ``hidden`` the most by which a context gains more where nodes
-    of its kernel hardly come than where they do. ``reach`` is the distance in units of the scales
+    ``net`` is the largest net gain; ``hidden``, whether some context has mass where nodes of its
+    kernel hardly come, apart from where they do. ``reach`` is the distance in units of the scales
     beyond which no move that was tried carries mass. ``places`` (p, d) are where moves lead that
     together serve all contexts well; ``moved`` (p, d) says which of their features matter, the
     others staying at home.
     """
 
     net: float
-    hidden: float
+    hidden: bool
     reach: float
     places: np.ndarray
     moved: np.ndarray
@@ -64,15 +65,14 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     scan = _Scan(problem, penalty, rng)
     homes, each = scan.homes, np.arange(len(scan.homes))
     if not scan.moves:
-        return Outlook(0.0, 0.0, 0.0, homes, np.zeros(homes.shape, bool))
+        return Outlook(0.0, False, 0.0, homes, np.zeros(homes.shape, bool))
     lines, feature = scan.lines(rng)
     along = scan.net(lines)
     uphill = scan.uphill(along, feature, rng)
     climbed = scan.net(uphill)
 
-    # what is near, the kernel's own nodes find
-    rare = RARE * temperature / penalty
-    best = np.argmax(np.where(scan.cost(lines) > rare, along, -np.inf), axis=1)
+    unit = temperature / penalty
+    best = np.argmax(np.where(scan.cost(lines) > NEAR * unit, along, -np.inf), axis=1)
     finer, alone = scan.between(lines, feature, best, rng)
     refined = scan.net(finer)
     places = np.concatenate(
@@ -89,12 +89,13 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     net = np.concatenate([along, climbed, refined, shared], axis=1)
     cost = np.concatenate([scan.cost(points) for points in (lines, uphill, finer, common)], axis=1)
     worthwhile = net > -NEGLIGIBLE * temperature
-    met = np.where(cost > rare, 0.0, net).max(axis=1)
-    missed = np.where(cost > rare, net, -np.inf).max(axis=1)
-    chosen = _serving_all(shared)
+    met = np.where(cost > RARE * unit, 0.0, net).max(axis=1)
+    missed = np.where(cost > RARE * unit, net, -np.inf).max(axis=1)
+    far = scan.cost(common) > NEAR * unit
+    chosen = _serving_all(np.where(far, shared + RIVAL * temperature, 0.0))
     return Outlook(
         net=float(max(net.max(), 0.0)),
-        hidden=float(max(np.max(missed - met), 0.0)),
+        hidden=bool(np.any(missed > met - RIVAL * temperature)),
         reach=float(np.max(np.where(worthwhile, cost, 0.0)) ** (1 / scan.order)),
         places=places[chosen],
         moved=moved[chosen],
