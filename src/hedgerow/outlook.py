@@ -120,7 +120,7 @@ class _Scan:
         start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
         slots = np.arange(count.max())
         entries = start + np.where(slots < count, slots, 0)
-        self._mass = np.where(slots < count, nominal.entry_mass[entries], 0.0)
+        self._mass: np.ndarray = np.where(slots < count, nominal.entry_mass[entries], 0.0)
         if problem.ambiguity.plain is None:  # not causal: every outcome moves on its own
             entries = start + rng.integers(count)
             self._mass = np.ones(entries.shape)
@@ -213,13 +213,15 @@ class _Scan:
         # pieces of one length, the last one padded: one program
         at_once = int(np.clip(PAIRS_AT_ONCE // self._mass.shape[1], 1, POINTS_AT_ONCE))
         rows = np.pad(np.arange(len(flat)), (0, -len(flat) % at_once), mode="edge")
-        means = [
-            _mean_losses(
-                self._rule, self._loss, flat[some], owner[some], self._outcomes, self._mass
+        pieces = [
+            np.asarray(
+                _mean_losses(
+                    self._rule, self._loss, flat[some], owner[some], self._outcomes, self._mass
+                )
             )
             for some in rows.reshape(-1, at_once)
         ]
-        means = np.concatenate(means)[: len(flat)].reshape(points.shape[:2])
+        means = np.concatenate(pieces)[: len(flat)].reshape(points.shape[0], -1)
         if not np.all(np.isfinite(means)):
             raise ValueError(
                 "The rule or the loss is not finite (NaN or inf) at some context near the data; "
