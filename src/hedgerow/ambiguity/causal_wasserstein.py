@@ -24,7 +24,8 @@ from hedgerow.ambiguity.transport import TransportAmbiguity, kernels_of
 from hedgerow.kernels import Kernel
 from hedgerow.rules import FittedRule
 
-CLIMBS = 60
+CLIMBS, SPENT = 60, 1e-6
+"""At most so many attempts; an ascent whose step has shrunk to this, in units of 1/λ, is over."""
 
 
 class CausalWasserstein(TransportAmbiguity):
@@ -78,8 +79,9 @@ class CausalWasserstein(TransportAmbiguity):
     def spread(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Spread:
         """Find the maximisers: one point per context, one outcome per nominal outcome."""
         penalty = jnp.asarray(self.penalty, batch.contexts.dtype)
-        summit = _climb(rule, setting, batch, penalty, _start(setting, batch, penalty, key))
-        heights = _heights(rule, setting, batch, penalty, summit)
+        frozen, penalty = jax.lax.stop_gradient((rule, penalty))  # nothing of the way is kept
+        summit = _climb(frozen, setting, batch, penalty, _start(setting, batch, penalty, key))
+        heights = _heights(frozen, setting, batch, penalty, summit)
         best = jnp.argmax(heights, axis=1)[:, None, None]
         points = jnp.take_along_axis(summit.x, best, axis=1)
         outcomes = jnp.take_along_axis(summit.y, best[..., None], axis=1)
@@ -137,8 +139,11 @@ def _climb(
     def gain(point: _Point) -> Array:
         return jnp.sum(_gains(rule, setting, batch, point))
 
-    def attempt(_: int, carry: tuple[_Point, Array, Array]) -> tuple[_Point, Array, Array]:
-        point, height, size = carry
+    def going(carry: tuple[Array, _Point, Array, Array]) -> Array:
+        return (carry[0] < CLIMBS) & jnp.any(carry[3] > SPENT / penalty)
+
+    def attempt(carry: tuple[Array, _Point, Array, Array]) -> tuple[Array, _Point, Array, Array]:
+        attempts, point, height, size = carry
         uphill = jax.grad(gain)(point)
         step_x, step_y = size[..., None], size[..., None, None]
         x = _proximal(around.context, batch.contexts[:, None], point.x, uphill.x, step_x, penalty)
@@ -155,12 +160,13 @@ def _climb(
             jnp.where(better[..., None], candidate.x, point.x),
             jnp.where(better[..., None, None], candidate.y, point.y),
         )
-        return point, jnp.maximum(reached, height), size * jnp.where(better, 1.5, 0.5)
+        size = size * jnp.where(better, 1.5, 0.5)
+        return attempts + 1, point, jnp.maximum(reached, height), size
 
     start = _settle(rule, setting, batch, penalty, start)
     height = _heights(rule, setting, batch, penalty, start)
     size = jnp.full_like(height, 0.5) / penalty
-    return jax.lax.fori_loop(0, CLIMBS, attempt, (start, height, size))[0]
+    return jax.lax.while_loop(going, attempt, (jnp.zeros((), jnp.int32), start, height, size))[1]
 
 
 def _settle(

@@ -13,8 +13,10 @@ from __future__ import annotations
 from hedgerow.portfolio.methods import Parameters
 
 TUNED: dict[str, Parameters] = {
-    "2-Causal-SDRO": Parameters(penalty=3.0, epsilon=1.0, neighbours=0, steps=300),
-    "SDRO": Parameters(penalty=3.0, epsilon=1.0, neighbours=0, steps=300),
+    "1-Causal-SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=300),
+    "2-Causal-SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=1000),
+    "SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=1000),
+    "KL-DRO": Parameters(penalty=1.0, epsilon=0.0, neighbours=0, steps=1000),
 }
 
 
