@@ -16,6 +16,7 @@ TUNED: dict[str, Parameters] = {
     "1-Causal-SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=300),
     "2-Causal-SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=1000),
     "SDRO": Parameters(penalty=3.0, epsilon=0.3, neighbours=0, steps=1000),
+    "Causal-WDRO": Parameters(penalty=3.0, epsilon=0.0, neighbours=0, steps=300),
     "KL-DRO": Parameters(penalty=1.0, epsilon=0.0, neighbours=0, steps=1000),
 }
 
