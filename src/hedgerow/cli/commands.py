@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from hedgerow._version import __version__
+from hedgerow.cli.options import (
+    IN_DATA,
+    IN_MODEL,
+    IN_RULE,
+    IN_STUDY,
+    IN_TIME,
+    Model,
+    NominalKind,
+    PolicyFile,
+    Problem,
+    Risk,
+    RuleKind,
+    listed,
+)
 from hedgerow.cli.screen import guarded, show_tracebacks
 
 app = typer.Typer(
@@ -21,56 +34,6 @@ app = typer.Typer(
     "misleading.",
     epilog="Start with: hedgerow demo",
 )
-
-
-class Problem(StrEnum):
-    """What is decided."""
-
-    newsvendor = "newsvendor"
-    inventory = "inventory"
-
-
-class Model(StrEnum):
-    """What to hedge against."""
-
-    causal_sinkhorn = "causal-sinkhorn"
-    sinkhorn = "sinkhorn"
-    causal_wasserstein = "causal-wasserstein"
-    kl = "kl"
-    erm = "erm"
-
-
-class NominalKind(StrEnum):
-    """How history becomes a distribution."""
-
-    auto = "auto"
-    empirical = "empirical"
-    adapted = "adapted"
-    neighbour = "neighbour"
-
-
-class RuleKind(StrEnum):
-    """The kind of decision rule."""
-
-    forest = "forest"
-    two_layer = "two-layer"
-    affine = "affine"
-    constant = "constant"
-
-
-class Risk(StrEnum):
-    """What is weighed against a portfolio's return."""
-
-    variance = "variance"
-    cvar = "cvar"
-
-
-PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedgerow fit`.")]
-IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
-IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}
-IN_STUDY: dict[str, Any] = {"rich_help_panel": "What is compared", "show_default": False}
-IN_TIME: dict[str, Any] = {"rich_help_panel": "Windows", "show_default": False}
-IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
 def _version(wanted: bool) -> None:
@@ -239,7 +202,7 @@ def fit(
         work.prepare()
         plan = work.Plan(
             outcomes=outcome,
-            features=None if features is None else _listed(features),
+            features=None if features is None else listed(features),
             holding=holding or [],
             stockout=stockout or [],
             costs=costs,
@@ -384,9 +347,9 @@ def portfolio(
                 covariates=covariates,
                 percent=percent,
                 prices=prices,
-                methods=_listed(method),
-                rules=_listed(rule),
-                omegas=_listed(omega),
+                methods=listed(method),
+                rules=listed(rule),
+                omegas=listed(omega),
                 risk=risk.value,
                 start=start,
                 end=end,
@@ -398,8 +361,3 @@ def portfolio(
             ),
             out,
         )
-
-
-def _listed(given: list[str] | None) -> list[str]:
-    """Names given one by one or separated by commas."""
-    return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
