@@ -9,17 +9,19 @@ standard output and the figures to the folder.
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from hedgerow import plots
-from hedgerow.metrics import prescriptiveness
+from hedgerow.metrics import cvar, prescriptiveness, sharpe
 from hedgerow.portfolio import (
     METHODS,
     Backtest,
     Horizon,
+    Market,
     monthly,
     read_market,
     table,
@@ -118,7 +120,7 @@ def published() -> None:
 
 def paired(by_month: pd.DataFrame, baselines=("CMV-early", "MV")) -> None:
     """Differences of losses month by month, averaged over ω, with standard errors over months."""
-    losses = by_month.groupby(["rule", "method", "date"])["loss"].mean()
+    losses = by_month.set_index(["rule", "method", "omega", "date"])["loss"]
     print("\n| rule | method | " + " | ".join(f"loss less that of {b}" for b in baselines) + " |")
     print("|---|---|" + "---:|" * len(baselines))
     learned = by_month[by_month["rule"] != ""]
@@ -126,9 +128,21 @@ def paired(by_month: pd.DataFrame, baselines=("CMV-early", "MV")) -> None:
         cells = []
         for baseline in baselines:
             other = losses["" if baseline == "MV" else rule, baseline]
-            gap = (losses[rule, method] - other).to_numpy()
+            gap = (losses[rule, method] - other).dropna().groupby("date").mean().to_numpy()
             cells.append(f"{gap.mean():+.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}")
         print(f"| {rule} | {method} | {' | '.join(cells)} |")
+
+
+def redraws(market: Market, draws: int = 40) -> None:
+    """Equal weights under other draws of the monthly pools: how far chance reaches."""
+    rows = []
+    for seed in range(draws):
+        held = [window.held.mean(axis=1) for window in replace(HORIZON, seed=seed).windows(market)]
+        each = [(sharpe(r), r.mean(), r.std(), cvar(r)) for r in held]
+        rows.append(np.mean(each, axis=0))
+    print(f"\nequal weights under {draws} draws of the pools: Sharpe, mean, std, CVaR")
+    for name, value in (("mean", np.mean), ("std", np.std), ("max", np.max)):
+        print(f"  {name:4} {np.round(value(rows, axis=0), 3)}")
 
 
 def seconds(folder: Path) -> None:
@@ -163,6 +177,7 @@ def main() -> None:
     print()
     published()
     paired(monthly(outcomes))
+    redraws(market)
     seconds(asked.out / "cells")
     daily = tracks([o for o in outcomes if o.task.rule != "two-layer"], market)[5.0]
     shown = daily.drop(columns=[key for key in daily.columns if key[0] in ("PT", "SDRO")])
