@@ -247,8 +247,14 @@ class Moments:
             jax.eval_shape(_gather, self._table, np.zeros(1, np.int32)),
         )
         nodes = seen.log_weights.shape[1]
-        outcome_nodes = 1 if seen.outcomes is None else seen.outcomes.shape[2]
-        exponents = nodes * self._table.most_outcomes * outcome_nodes * self.setting.loss.terms
+        loss, around = self.setting.loss, self.setting.neighbourhood
+        if seen.outcomes is not None:
+            terms = seen.outcomes.shape[2] * loss.terms
+        elif around is not None and loss.has_log_moment(around.outcome):
+            terms = loss.moment_terms(around.outcome)
+        else:
+            terms = loss.terms
+        exponents = nodes * self._table.most_outcomes * terms
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
 
 

@@ -115,6 +115,10 @@ class Loss(Component):
         """Whether ``log_moment`` knows an answer under kernels like this one."""
         return False
 
+    def moment_terms(self, kernel: Kernel) -> int:
+        """How many numbers one log-moment holds at a time, likewise for planning memory."""
+        return 1
+
     def log_moment(
         self,
         z: Float[Array, "*#b k"],
@@ -220,6 +224,10 @@ class RescaledLoss(Loss):
     def has_log_moment(self, kernel: Kernel) -> bool:
         """As the loss itself."""
         return self.loss.has_log_moment(kernel)
+
+    def moment_terms(self, kernel: Kernel) -> int:
+        """As the loss itself."""
+        return self.loss.moment_terms(kernel)
 
     def log_moment(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> Array:
         """Log E exp(Ψ/(L·temperature)), everything in the loss's own units."""

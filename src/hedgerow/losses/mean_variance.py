@@ -99,6 +99,11 @@ class MeanVariance(PortfolioLoss):
         """In closed form under Gaussian kernels, by one quadrature under others."""
         return True
 
+    def moment_terms(self, kernel: Kernel) -> int:
+        """One per asset, and under truncated kernels one per asset and node."""
+        gaussian = kernel.order == 2 and kernel.low is None
+        return kernel.scale.shape[0] * (1 if gaussian else NODES)
+
     def log_moment(
         self,
         z: Float[Array, "*#b k"],
