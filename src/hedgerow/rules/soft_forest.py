@@ -10,7 +10,12 @@ a convex combination of leaf decisions, hence in Z. As τ → 0 the gates become
 Layout. Gates are stored level by level; gate i of level v has children i and i + 2^v on the next
 level, so bit v of a leaf's number says which way its route turns at level v (0 left, 1 right).
 Probabilities flow from the root to the leaves, and one matrix product over all leaves of all trees
-makes decisions of them; its cost hardly depends on how many numbers a decision has.
+makes decisions of them; its cost hardly depends on how many numbers a decision has. For a single
+number that product is a poor one, and values flow from the leaves to the root instead,
+
+    value_i = right_i + s_i · (left_i − right_i),
+
+with a reverse pass, written by hand, that sends the decision's cotangent down the same gates.
 """
 
 from __future__ import annotations
@@ -90,6 +95,8 @@ class Forest(FittedRule):
     def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
         """Decide for every column of x."""
         trees, leaves, decisions = self.leaves.shape
+        if decisions == 1:
+            return mix_leaves(self.gates(x), self.leaf_decisions())
         routes = self.route_probabilities(x).reshape(trees * leaves, -1)
         return self.leaf_decisions().reshape(-1, decisions).T @ routes / trees
 
@@ -195,3 +202,40 @@ class SoftForest(Rule):
             temperature=jnp.asarray(self.temperature, dtype),
             decision_set=decision_set,
         )
+
+
+def _level(gates: Array, level: int) -> Array:
+    return gates[:, 2**level - 1 : 2 ** (level + 1) - 1]
+
+
+@jax.custom_vjp
+def mix_leaves(
+    gates: Float[Array, "t g rows"], leaves: Float[Array, "t l k"]
+) -> Float[Array, "k rows"]:
+    """Average over trees of Σ_l p_l · leaf_l, rows last."""
+    return _mix_forward(gates, leaves)[0]
+
+
+def _mix_forward(gates: Array, leaves: Array) -> tuple[Array, tuple[Array, list[Array]]]:
+    values = leaves[:, :, :, None]
+    gaps: list[Array] = []  # left − right at every gate, deepest level first
+    for level in reversed(range(leaves.shape[1].bit_length() - 1)):
+        left, right = jnp.split(values, 2, axis=1)
+        gaps.append(left - right)
+        values = right + _level(gates, level)[:, :, None, :] * gaps[-1]
+    return jnp.mean(values[:, 0], axis=0), (gates, gaps)
+
+
+def _mix_reverse(kept: tuple[Array, list[Array]], cotangent: Array) -> tuple[Array, Array]:
+    gates, gaps = kept
+    trees = gates.shape[0]
+    flow = jnp.broadcast_to(cotangent / trees, (trees, 1, *cotangent.shape))
+    gate_cotangents = []
+    for level in range(len(gaps)):
+        gate_cotangents.append(jnp.sum(flow * gaps[len(gaps) - 1 - level], axis=2))
+        left = flow * _level(gates, level)[:, :, None, :]
+        flow = jnp.concatenate([left, flow - left], axis=1)
+    return jnp.concatenate(gate_cotangents, axis=1), jnp.sum(flow, axis=-1)
+
+
+mix_leaves.defvjp(_mix_forward, _mix_reverse)
