@@ -519,10 +519,29 @@ def test_portfolio_writes_tables_and_figures_and_goes_on(market_files, tmp_path)
     assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == done
 
 
+def test_portfolio_says_below_the_table_what_diverged(market_files, tmp_path, monkeypatch):
+    from hedgerow.portfolio import backtest
+    from hedgerow.portfolio.methods import Choice
+
+    even = Choice(np.full(5, 0.2), 1.0, "diverged")
+    monkeypatch.setattr(backtest, "choose", lambda *asked: even)
+    windows = ["--start", "2020-04", "--end", "2020-06", "--window", 60, "--holding", 10]
+    out = tmp_path / "study"
+    result = call("portfolio", *market_files, *windows, "--method", "SDRO", "-o", out)
+    assert result.exit_code == 0, result.output
+    sentence = "Training diverged for 3 of 3 choices of SDRO (forest)"
+    assert flat(result.stdout).count(sentence) == 1
+    assert not result.stderr
+    assert sentence in (out / "table.md").read_text()
+    assert list(read_table(out / "table.csv")["diverged"]) == [3]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (["--omega", "high"], "--omega takes numbers"),
+        (["--omega", "5,-1"], "return_weight must not be negative, got -1.0"),
+        (["--omega", "nan"], "return_weight must be finite"),
         (["--method", "XY"], "method must be one of"),
         (["--start", "1999-01"], "The market runs from"),
         (["--pool", "9"], "the market has 5"),

@@ -1,16 +1,20 @@
 """The backtest: no look-ahead, resumable, and its plain rows checked against plain programs."""
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow import metrics
+from hedgerow import RobustPolicy, metrics
 from hedgerow.portfolio import (
     Backtest,
     Horizon,
     Parameters,
+    diverged,
     make_market,
     monthly,
     read_market,
@@ -229,6 +233,45 @@ def test_tracks_chain_each_portfolio_to_the_next(tmp_path):
     ) + 10  # fmt: skip
     listed = weights(outcomes, found)
     assert listed.groupby("date")["weight"].sum().to_numpy() == pytest.approx(np.ones(3))
+
+
+def test_diverged_choices_are_told_of_in_one_sentence(tmp_path, recwarn, monkeypatch):
+    """Training that diverges is made up here: only what is said of it matters."""
+
+    def fit(policy, X, Y):
+        warnings.warn("Training diverged after 0 of 300 steps.", ConvergenceWarning, stacklevel=1)
+        policy.status_ = "diverged" if len(seen) < 2 else "step limit"
+        seen.append(policy)
+        return policy
+
+    seen = []
+    monkeypatch.setattr(RobustPolicy, "fit", fit)
+    monkeypatch.setattr(RobustPolicy, "predict", lambda policy, x: np.full((1, 5), 0.25))
+    outcomes = study(("EW", "CMV", "SDRO")).run(market(), tmp_path)
+    sentence = (
+        "Training diverged for 2 of 3 choices of CMV (forest); the last finite rule was used."
+    )
+    assert [str(warning.message) for warning in recwarn] == [sentence]
+    assert diverged(outcomes) == sentence
+    assert not diverged(outcomes[:3])
+    assert list(summary_table(outcomes, market())["diverged"]) == [0, 2, 0]
+    assert set(monthly(outcomes)["status"]) == {"solved", "diverged", "step limit"}
+    # kept results say it again, without any training
+    again = study(("EW", "CMV", "SDRO")).run(market(), tmp_path)
+    assert len(seen) == 6
+    assert [str(warning.message) for warning in recwarn] == 2 * [sentence]
+    both = [*again[:6], *(replace(outcome, status="diverged") for outcome in again[6:])]
+    assert "2 of 3 choices of CMV (forest) and 3 of 3 choices of SDRO (forest);" in diverged(both)
+
+
+def test_constant_covariates_are_told_of_once(tmp_path, recwarn):
+    returns, levels = tables()
+    levels["level 1"] = 7.0
+    still = make_market(returns, levels)
+    study(("SDRO",), return_weights=(1.0, 5.0)).run(still, tmp_path)
+    (warning,) = recwarn
+    expected = "Covariate(s) level 1 never vary in 3 of 3 windows and are ignored there."
+    assert str(warning.message) == expected
 
 
 def test_bad_settings_are_refused():

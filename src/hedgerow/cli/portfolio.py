@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import plots
 from hedgerow._files import whole_file
@@ -17,6 +19,7 @@ from hedgerow.portfolio import (
     Backtest,
     Horizon,
     Market,
+    diverged,
     latest_months,
     monthly,
     read_market,
@@ -72,9 +75,10 @@ def run(plan: Plan, out: Path) -> None:
         risk=plan.risk,
         seed=plan.seed,
     )
-    with counting("choosing") as progress:
+    with warnings.catch_warnings(), counting("choosing") as progress:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said below the table instead
         outcomes = study.run(market, out / "cells", jobs=plan.jobs, progress=progress)
-    summary = table(outcomes, market)
+    summary, trouble = table(outcomes, market), diverged(outcomes)
     daily = tracks(outcomes, market)
     holdings = weights(outcomes, market)
     write_table(summary, out / "table.csv")
@@ -83,7 +87,7 @@ def run(plan: Plan, out: Path) -> None:
     flat = daily.set_axis([_name(*key) for key in daily.columns], axis=1)
     write_table(flat.rename_axis("date").reset_index(), out / "daily.csv")
     with whole_file(out / "table.md") as temporary:
-        temporary.write_text(markdown(summary), encoding="utf-8")
+        temporary.write_text(markdown(summary, trouble), encoding="utf-8")
     drawn = _draw(daily, holdings, out)
     _print(summary)
     horizon = study.horizon
@@ -96,16 +100,18 @@ def run(plan: Plan, out: Path) -> None:
              f"learn from, {horizon.holding} to be judged by"),
             ("figures", "averages over months; returns in percent a day; CVaR of the worst 5 %; "
              "P: gap to hindsight (PT) closed against CMV, or CMV stopped early"),
+            *([("warning", trouble)] if trouble else []),
             ("written", f"table, monthly, daily, weights and {drawn} figures in {out}"),
         ]
     )  # fmt: skip
 
 
-def markdown(summary: pd.DataFrame) -> str:
-    """The table for a page of text."""
+def markdown(summary: pd.DataFrame, trouble: str = "") -> str:
+    """The table for a page of text, and below it a sentence on what went wrong, if anything did."""
     headings, rows, _ = _rows(summary)
     lines = [headings, ["---"] * len(headings), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"{text}\n{trouble}\n" if trouble else text
 
 
 def _market(plan: Plan) -> Market:

@@ -3,7 +3,7 @@
 files → ``market`` → ``windows`` → ``methods`` choose → ``backtest`` keeps → ``summary`` tells
 """
 
-from hedgerow.portfolio.backtest import Backtest, Outcome, Task
+from hedgerow.portfolio.backtest import Backtest, Outcome, Task, diverged
 from hedgerow.portfolio.market import (
     Market,
     index_covariates,
@@ -25,6 +25,7 @@ __all__ = [
     "Parameters",
     "Task",
     "Window",
+    "diverged",
     "index_covariates",
     "latest_months",
     "make_market",

@@ -2,11 +2,14 @@
 
 A cell holds the weights that were chosen; how they fared is computed from the market afterwards.
 Cells are independent, so they can be spread over processes, and a killed run goes on where it was.
+Fits that diverged are told of in one sentence at the end, not one by one.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -14,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
 from hedgerow.cells import Cells
@@ -24,6 +28,7 @@ from hedgerow.portfolio.tuned import parameters_for
 from hedgerow.portfolio.windows import Horizon, Window
 
 RISKS = ("variance", "cvar")
+DIVERGED = "diverged"
 Progress = Callable[[int, int, str], Any]
 """Called with (cells done, cells in all, what was done last)."""
 
@@ -95,8 +100,14 @@ class Backtest:
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> list[Outcome]:
-        """Choose what has not been chosen yet, and return all of it."""
+        """Choose what has not been chosen yet, and return all of it.
+
+        Warns once, at the end, if trainings diverged (``diverged``), and once, at the beginning, of
+        covariates that never vary in a window.
+        """
         windows = self.horizon.windows(market)
+        if not all(method in FIXED for method in self.methods):
+            _warn_of_constant_covariates(windows, market)
         cells = Cells(folder, {"market": market.fingerprint(), "horizon": asdict(self.horizon)})
         tasks = self.tasks(windows)
         known = {task: cells.get(task.key()) for task in tasks}
@@ -110,7 +121,10 @@ class Backtest:
             done += 1
             if progress is not None:
                 progress(done, len(tasks), f"{task.method} {task.window.date}")
-        return [Outcome(task, _weights(known[task])) for task in tasks]
+        outcomes = [_outcome(task, known[task]) for task in tasks]
+        if sentence := diverged(outcomes):
+            warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
+        return outcomes
 
     def _task(self, method: str, rule: str, weight: float, window: Window) -> Task:
         chosen = Parameters()
@@ -161,15 +175,34 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A task with the weights that were chosen for it."""
+    """A task with the weights that were chosen for it, and how the choice ended.
+
+    ``status`` is "solved" for a program, else that of the training (``RobustPolicy.status_``).
+    """
 
     task: Task
     weights: np.ndarray
+    status: str
 
     @property
     def returns(self) -> np.ndarray:
         """Daily returns over the holding period, in percent."""
         return self.task.window.held @ self.weights
+
+
+def diverged(outcomes: list[Outcome]) -> str:
+    """Say in one sentence how many choices of which methods diverged; nothing if none did."""
+    made = Counter((outcome.task.method, outcome.task.rule) for outcome in outcomes)
+    failed = Counter((o.task.method, o.task.rule) for o in outcomes if o.status == DIVERGED)
+    if not failed:
+        return ""
+    each = [
+        f"{failed[method, rule]} of {count} choices of {method} ({rule})"
+        for (method, rule), count in made.items()
+        if (method, rule) in failed
+    ]
+    listed = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
+    return f"Training diverged for {listed}; the last finite rule was used."
 
 
 def _results(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -190,7 +223,20 @@ def _in_worker(task: Task, compiled: str | None) -> tuple[Task, dict[str, Any]]:
     return task, task.choose()
 
 
-def _weights(result: dict[str, Any] | None) -> np.ndarray:
+def _outcome(task: Task, result: dict[str, Any] | None) -> Outcome:
     if result is None:
         raise RuntimeError("A cell that was just computed is missing.")
-    return np.asarray(result["weights"], np.float64)
+    return Outcome(task, np.asarray(result["weights"], np.float64), str(result["status"]))
+
+
+def _warn_of_constant_covariates(windows: list[Window], market: Market) -> None:
+    """One sentence for the whole run; every fit would say it again."""
+    still = np.array([np.ptp(window.contexts, axis=0) == 0 for window in windows])
+    names = [name for name, never in zip(market.features, still.any(axis=0), strict=True) if never]
+    if names:
+        warnings.warn(
+            f"Covariate(s) {', '.join(names)} never vary in {int(still.any(axis=1).sum())} of "
+            f"{len(windows)} windows and are ignored there.",
+            UserWarning,
+            stacklevel=3,
+        )

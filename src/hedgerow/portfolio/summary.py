@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import metrics
-from hedgerow.portfolio.backtest import Outcome
+from hedgerow.portfolio.backtest import DIVERGED, Outcome
 from hedgerow.portfolio.market import Market
 from hedgerow.table_files import require_pandas
 
@@ -24,7 +24,7 @@ ORACLE, BASELINES = "PT", ("CMV", "CMV-early", "MV")
 
 
 def monthly(outcomes: list[Outcome]) -> pd.DataFrame:
-    """One row per portfolio: its loss, mean, standard deviation, Sharpe ratio and CVaR."""
+    """One row per portfolio: its loss, mean, standard deviation, Sharpe ratio, CVaR and status."""
     pandas = require_pandas()
     rows = []
     for outcome in outcomes:
@@ -40,6 +40,7 @@ def monthly(outcomes: list[Outcome]) -> pd.DataFrame:
                 "mean": returns.mean(),
                 "std": returns.std(),
                 "cvar": metrics.cvar(returns),
+                "status": outcome.status,
             }
         )
     return pandas.DataFrame(rows)
@@ -50,18 +51,20 @@ def table(outcomes: list[Outcome], market: Market) -> pd.DataFrame:
 
     Prescriptiveness is given against each baseline that was run with the same rule, from losses
     averaged over months; ``turnover`` is the mean share of wealth moved from one month's decision
-    to the next.
+    to the next; ``diverged`` counts choices whose training did.
     """
     pandas = require_pandas()
     by_month = monthly(outcomes)
     keys = ["omega", "method", "rule"]
     averages: Any = by_month.groupby(keys, sort=False).mean(numeric_only=True)
-    moved = {}
+    moved, failed = {}, {}
     for key, group in _grouped(outcomes).items():
         full = [_spread(outcome, len(market.assets)) for outcome in group]
         changes = [metrics.turnover(before, after) for before, after in pairwise(full)]
         moved[key] = float(np.mean(changes)) if changes else math.nan
+        failed[key] = sum(outcome.status == DIVERGED for outcome in group)
     averages["turnover"] = pandas.Series(moved)
+    averages["diverged"] = pandas.Series(failed)
     losses = averages["loss"]
     for baseline in BASELINES:
         averages[f"P against {baseline}"] = [
