@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
-    from hedgerow.solvers import SCGD, SCSC, NestedSGD
+    from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.tables import TableEncoder
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
     from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
@@ -53,7 +53,7 @@ _HOMES = {
     "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
     "policy_file": ("PolicyFileError",),
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
-    "solvers": ("SCGD", "SCSC", "NestedSGD"),
+    "solvers": ("MLMC", "SAA", "SCGD", "SCSC", "NestedSGD"),
     "tables": ("TableEncoder",),
     "transport": ("DiscreteMeasure", "TransportResult", "causal_sinkhorn", "sinkhorn"),
     "worst_cases": ("DiscreteWorstCase", "SmoothWorstCase", "worst_case"),
@@ -63,6 +63,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "ERM",
     "KL",
+    "MLMC",
+    "SAA",
     "SCGD",
     "SCSC",
     "AdaptedNominal",

@@ -51,6 +51,16 @@ def single(tree: Any) -> Any:
     return jax.tree_util.tree_map(cast, tree)
 
 
+def double(tree: Any) -> Any:
+    """Return a tree with every float in float64; to be asked for under ``jax.enable_x64``."""
+
+    def cast(leaf: Any) -> jax.Array:
+        array = jnp.asarray(leaf)
+        return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+    return jax.tree_util.tree_map(cast, tree)
+
+
 def _flatten(component: Component) -> tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]:
     fields = vars(component)
     leaves = tuple(fields[name] for name in component.traced)

@@ -34,8 +34,8 @@ from hedgerow.datasets import load_restaurant
 from hedgerow.dual import certify
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Newsvendor
-from hedgerow.moments import Problem
 from hedgerow.nominal import NeighbourNominal
+from hedgerow.problem import Problem
 from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
 from hedgerow.table_files import write_table

@@ -30,6 +30,7 @@ from scipy.optimize import root_scalar
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
+from hedgerow._components import double
 from hedgerow.ambiguity import (
     ERM,
     Allowance,
@@ -39,9 +40,10 @@ from hedgerow.ambiguity import (
     SinkhornAmbiguity,
 )
 from hedgerow.growth import smallest_penalty_for
-from hedgerow.moments import Levels, Moments, Problem, double
+from hedgerow.moments import Levels, Moments
 from hedgerow.node_plans import NodePlan, is_blind, node_plan
 from hedgerow.nodes import Reference
+from hedgerow.problem import Problem
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy

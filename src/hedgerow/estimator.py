@@ -21,17 +21,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow import _checks, policy_file
 from hedgerow._components import single
 from hedgerow._progress import reporter
-from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Setting
+from hedgerow.ambiguity import Ambiguity, CausalSinkhorn
 from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
 from hedgerow.decisions import DecisionSet
 from hedgerow.dual import RobustValue, certify
 from hedgerow.losses import Loss
-from hedgerow.moments import Problem
 from hedgerow.nominal import EmpiricalNominal, Nominal, NominalDistribution
 from hedgerow.packing import pack, unpack
+from hedgerow.problem import Problem
 from hedgerow.rules import GivenRule, Rule, SoftForest
 from hedgerow.rules.base import build_rule, decide_rows
-from hedgerow.solvers import Solver, Training, TrainingTable, default_solver, train
+from hedgerow.solvers import Solver, Training, default_solver
 from hedgerow.units import Units
 
 ROUNDS, EXACT = 3, 1e-7
@@ -117,14 +117,14 @@ class RobustPolicy(BaseEstimator):
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
         loss, _, rule, _, solver = self._components()
         data = self._read(X, y, sample_weight)
-        units, nominal, ambiguity = data.units, data.nominal, data.ambiguity
+        units = data.units
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
         decision_set = single(data.decision_set.in_units(units.z_unit))
         start = single(units.constant / units.z_unit)
         first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
-        problem = Problem(first, nominal, units, loss, data.given)
-        training, report = self._learn(problem, ambiguity, solver, (key_train, key_value))
+        problem = Problem(first, data.nominal, units, loss, data.given)
+        training, report = self._learn(problem, solver, (key_train, key_value))
         self._keep(data, training, key_value, report)
         if training.status == "diverged":
             warnings.warn(
@@ -136,18 +136,13 @@ class RobustPolicy(BaseEstimator):
         return self
 
     def _learn(
-        self,
-        problem: Problem,
-        ambiguity: Ambiguity,
-        solver: Solver,
-        keys: tuple[jax.Array, jax.Array],
+        self, problem: Problem, solver: Solver, keys: tuple[jax.Array, jax.Array]
     ) -> tuple[Training, Any]:
         """Train and, if the loss knew too little of itself around the learned rule, train on."""
-        table = TrainingTable.build(problem.nominal, problem.units, solver.outcomes_per_context)
         problem.cover(widen=0.9)
         rounds = ROUNDS
         while True:
-            training = self._train(problem, ambiguity, solver, table, keys)
+            training = self._train(problem, solver, keys)
             problem = replace(problem, rule=training.rule)
             report = problem.cover()
             rounds -= 1
@@ -156,39 +151,16 @@ class RobustPolicy(BaseEstimator):
                 return training, report
 
     def _train(
-        self,
-        problem: Problem,
-        ambiguity: Ambiguity,
-        solver: Solver,
-        table: TrainingTable,
-        keys: tuple[jax.Array, jax.Array],
+        self, problem: Problem, solver: Solver, keys: tuple[jax.Array, jax.Array]
     ) -> Training:
         """Train from the problem's rule, with the loss as it is known now."""
-        units, loss = problem.units, problem.loss
-        working_loss = problem.working_loss()
-        around = ambiguity.neighbourhood(units, loss)
-        setting = Setting(
-            loss=working_loss,
-            neighbourhood=around,
-            context_nodes=solver.context_rule(),
-            outcome_nodes=solver.outcome_rule(working_loss, around and around.outcome),
-        )
-        model, allowance = ambiguity.in_units(units), None
-        if getattr(ambiguity, "radius", None) is not None:
+        if getattr(problem.ambiguity, "radius", None) is None:
+            task = problem.task(solver)
+        else:
             begin = certify(problem, keys[1], tolerance=0.1)
-            model, allowance = model.replace(penalty=begin.penalty), begin.allowance
-        with reporter(self.verbose, units.loss_unit) as progress:
-            return train(
-                problem.rule,
-                table,
-                single(setting),
-                single(model),
-                solver,
-                ambiguity.slots(problem.nominal),
-                keys[0],
-                progress,
-                single(allowance),
-            )
+            task = problem.task(solver, begin.penalty, begin.allowance)
+        with reporter(self.verbose, problem.units.loss_unit) as progress:
+            return solver.run(task, keys[0], progress)
 
     @classmethod
     def from_function(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -24,84 +23,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow._components import double
 from hedgerow.ambiguity import Ambiguity, Batch, Setting, Spread
 from hedgerow.ambiguity.base import decide
 from hedgerow.ambiguity.causal_wasserstein import summits
 from hedgerow.ambiguity.transport import kernels_of
-from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes, Reference, Scattered, Sobol
-from hedgerow.nominal import NominalDistribution
+from hedgerow.nodes import Scattered, Sobol
+from hedgerow.problem import Problem
 from hedgerow.rules import FittedRule
-from hedgerow.rules.base import decide_rows
 from hedgerow.solvers import TrainingTable
-from hedgerow.units import Units
 
 EXPONENTS_AT_ONCE = 2**21
 STARTS, MOST_PLACES = 8, 4
-COVERED = 2000
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A fixed rule, in working units, against a model as it was given, on a nominal."""
-
-    rule: FittedRule
-    nominal: NominalDistribution
-    units: Units
-    loss: Loss
-    ambiguity: Ambiguity
-
-    def resolved(self) -> Ambiguity:
-        """Return the model with numbers in the user's units."""
-        return self.ambiguity.resolve(self.units, self.loss, self.nominal)
-
-    def working_loss(self) -> Loss:
-        """Return the loss in working units."""
-        units = self.units
-        return self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
-
-    def cover(self, widen: float = 0.0) -> Any:
-        """Prepare the loss for decisions and outcomes near the data, and return its report.
-
-        Some contexts are jittered, their decisions multiplied by up to 1 ± ``widen``, and paired
-        with outcomes of their own and of others, all stretched at random.
-        """
-        if type(self.loss).prepare is Loss.prepare:
-            return None
-        rng = np.random.default_rng(0)
-        nominal, units = self.nominal, self.units
-        rows = rng.integers(len(nominal.contexts), size=COVERED)
-        contexts = units.contexts(nominal.contexts[rows], np.float64)
-        contexts = contexts + 0.3 * rng.normal(size=contexts.shape) * (units.x_factor > 0)
-        decisions = decide_rows(self.rule, contexts.astype(np.float32)) * units.z_unit
-        decisions = decisions * rng.uniform(1 - widen, 1 + widen, decisions.shape)
-        own = nominal.entry_outcome[nominal.start[rows]]
-        other = rng.integers(len(nominal.outcomes), size=COVERED)
-        outcomes = nominal.outcomes[np.where(rng.random(COVERED) < 0.5, own, other)]
-        outcomes = outcomes * rng.uniform(0.5, 1.5, outcomes.shape)
-        support = self.loss.support_for(outcomes.shape[1])
-        if support is not None:
-            outcomes = np.clip(outcomes, *support)
-        return self.loss.prepare(decisions, outcomes)
-
-    def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
-        """Return loss and kernels in working units, in float64, with the given nodes."""
-        return double(
-            Setting(
-                loss=self.working_loss(),
-                neighbourhood=self.resolved().neighbourhood(self.units, self.loss),
-                context_nodes=context_nodes,
-                outcome_nodes=outcome_nodes,
-            )
-        )
-
-    def in_working_units(self, reference: tuple[Reference, Reference]) -> tuple[Reference, ...]:
-        """Return reference measures on contexts and outcomes, restated from the user's units."""
-        contexts, outcomes = reference
-        return (
-            contexts.replace(points=self.units.contexts(np.asarray(contexts.points), np.float64)),
-            outcomes.replace(points=self.units.outcomes(np.asarray(outcomes.points), np.float64)),
-        )
 
 
 class Levels(NamedTuple):
@@ -256,16 +189,6 @@ class Moments:
             terms = loss.terms
         exponents = nodes * self._table.most_outcomes * terms
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
-
-
-def double(tree: Any) -> Any:
-    """Return the tree with every floating-point leaf in float64."""
-
-    def cast(leaf: Any) -> Array:
-        array = jnp.asarray(leaf)
-        return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
-
-    return jax.tree_util.tree_map(cast, tree)
 
 
 @jax.jit

@@ -22,9 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.ambiguity import SinkhornAmbiguity, TransportAmbiguity
-from hedgerow.moments import MOST_PLACES, Bulk, Problem
+from hedgerow.moments import MOST_PLACES, Bulk
 from hedgerow.nodes import GaussQuadrature, Nodes, Reference, Scattered, Sobol
 from hedgerow.outlook import Outlook, outlook
+from hedgerow.problem import Problem
 
 REPLICATES = 8
 SOBOL_NODES, FEWER_NODES = 64, 16

@@ -23,8 +23,8 @@ from jaxtyping import Array, Float, Int
 from hedgerow.ambiguity.base import decide
 from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.losses import Loss
-from hedgerow.moments import Problem
 from hedgerow.nodes import MonteCarlo
+from hedgerow.problem import Problem
 from hedgerow.rules import FittedRule
 
 ASKED = 48

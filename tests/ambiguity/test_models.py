@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 import hedgerow as hr
 from hedgerow.dual import certify
-from hedgerow.moments import Problem
+from hedgerow.problem import Problem
 from tests.problems import AUTO, QUICK, SMALL, AffineNewsvendor, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)

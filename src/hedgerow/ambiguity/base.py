@@ -31,6 +31,8 @@ from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
 from hedgerow.units import Units
 
+CLIMBS = 60
+
 
 class Batch(NamedTuple):
     """Some contexts with their outcomes, in working units.
@@ -84,25 +86,28 @@ class Setting(eqx.Module):
     """What a model is evaluated with: the working loss, the kernels, and where nodes come from.
 
     ``neighbourhood`` is None for models whose points never move; ``outcome_nodes`` None means the
-    loss's closed-form log-moment.
+    loss's closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one.
     """
 
     loss: Loss
     neighbourhood: Neighbourhood | None
     context_nodes: Nodes
     outcome_nodes: Nodes | None
+    climbs: Int[Array, ""] | int = CLIMBS
 
 
 class Ambiguity(Component):
     """Base of all ambiguity models (abstract).
 
     ``pooled``: one logarithm around everything. ``compositional``: there are logarithms to track.
+    ``ascends``: there are suprema, found by climbing.
     ``spreads_by_penalty``: where to look depends on the penalty. ``plain``: what a causal model
     comes down to where contexts have one outcome each.
     """
 
     pooled: ClassVar[bool] = False
     compositional: ClassVar[bool] = True
+    ascends: ClassVar[bool] = False
     spreads_by_penalty: ClassVar[bool] = False
     plain: ClassVar[str | None] = None
 

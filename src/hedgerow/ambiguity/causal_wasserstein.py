@@ -24,8 +24,8 @@ from hedgerow.ambiguity.transport import TransportAmbiguity, kernels_of
 from hedgerow.kernels import Kernel
 from hedgerow.rules import FittedRule
 
-CLIMBS, SPENT = 60, 1e-6
-"""At most so many attempts; an ascent whose step has shrunk to this, in units of 1/λ, is over."""
+SPENT = 1e-6
+"""An ascent whose step has shrunk to this, in units of 1/λ, is over."""
 
 
 class CausalWasserstein(TransportAmbiguity):
@@ -50,6 +50,7 @@ class CausalWasserstein(TransportAmbiguity):
 
     traced = ("penalty", "radius", "x_scale", "y_scale", "loss_scale")
     compositional: ClassVar[bool] = False
+    ascends: ClassVar[bool] = True
     spreads_by_penalty: ClassVar[bool] = True
     plain: ClassVar[str | None] = "Wasserstein DRO"
 
@@ -140,7 +141,7 @@ def _climb(
         return jnp.sum(_gains(rule, setting, batch, point))
 
     def going(carry: tuple[Array, _Point, Array, Array]) -> Array:
-        return (carry[0] < CLIMBS) & jnp.any(carry[3] > SPENT / penalty)
+        return (carry[0] < setting.climbs) & jnp.any(carry[3] > SPENT / penalty)
 
     def attempt(carry: tuple[Array, _Point, Array, Array]) -> tuple[Array, _Point, Array, Array]:
         attempts, point, height, size = carry

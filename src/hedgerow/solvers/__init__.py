@@ -1,22 +1,26 @@
-"""Solvers: one training loop, and the ways to estimate a logarithm of an expectation in it."""
+"""Solvers: ways to minimise averages of logarithms of expectations over a rule's parameters."""
 
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.solvers.base import Solver
-from hedgerow.solvers.loop import Training, train
+from hedgerow.solvers.mlmc import MLMC
 from hedgerow.solvers.nested import NestedSGD
+from hedgerow.solvers.saa import SAA
 from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
 from hedgerow.solvers.table import TrainingTable
+from hedgerow.solvers.task import Task, Training
 
 __all__ = [
+    "MLMC",
+    "SAA",
     "SCGD",
     "SCSC",
     "NestedSGD",
     "Solver",
+    "Task",
     "Training",
     "TrainingTable",
     "default_solver",
-    "train",
 ]
 
 

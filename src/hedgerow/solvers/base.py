@@ -1,146 +1,60 @@
-"""What every solver offers: how many of what per step, the step size, and an estimator.
-
-The gradient of T·log E exp(e) is T·E[exp(e − u)·∇e] with u = log E exp(e). Solvers differ in how
-they estimate u from a few nodes: ``estimate`` gets this step's log-average and what was
-remembered, all in the log domain, and returns the u to divide by, which is also what is remembered
-next.
-"""
+"""What every solver offers: where nodes go, and a run from a task to a trained rule."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, Self
+from typing import Any
 
-import jax.numpy as jnp
-import optax
-from jaxtyping import Array, Float
+from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
-from hedgerow.nodes import MonteCarlo, Nodes
+from hedgerow.nodes import Nodes
+from hedgerow.solvers.task import Progress, Task, Training
 
 SAMPLED_OUTCOME_NODES = 16
 
 
 class Solver(Component):
-    """Base of the stochastic solvers (abstract).
+    """Base of all solvers (abstract).
 
-    Parameters
-    ----------
-    steps : int
-        Optimiser steps.
-    batch : int
-        Contexts per step.
-    nodes : int or Nodes
-        Nodes around each context: a number of Monte Carlo draws, or a node rule.
-    outcome_nodes : int, Nodes or None
-        Nodes around each outcome; None: closed form where the loss has one, else 16 draws.
-    outcomes_per_context : int
-        Contexts with more outcomes than this bring a systematic sample of them to each step.
-    learning_rate : float
-        Largest step size, in working units.
-    decay : {"cosine", "constant"}
-        How the step size falls to 0 over the run, or that it does not.
-    optimizer : optax.GradientTransformation
-        How gradients become directions, such as ``optax.scale_by_adam()``; the loop multiplies them
-        by the step sizes above. None: Adam. Reuse one object across fits, since a new one means a
-        new compilation.
-    tracking : float in (0, 1]
-        β, the weight of this step's estimate in what is remembered.
-    tolerance : float
-        Stop early once five stretches of steps in a row bring less than this relative improvement
-        of the objective; 0: never.
+    ``nodes`` and ``outcome_nodes`` are how many nodes of the solver's own kind stand around each
+    context and outcome, or node rules. A context with more outcomes than ``outcomes_per_context``
+    is represented by a systematic sample of them.
     """
 
-    traced = ("steps", "learning_rate", "tracking", "tolerance")
-    remembers: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        steps: int = 500,
-        batch: int = 64,
-        nodes: Any = 4,
-        outcome_nodes: Any = None,
-        outcomes_per_context: int = 32,
-        learning_rate: float = 0.02,
-        decay: str = "cosine",
-        optimizer: optax.GradientTransformation | None = None,
-        tracking: float = 0.2,
-        tolerance: float = 0.0,
-    ) -> None:
-        self.steps = steps
-        self.batch = batch
-        self.nodes = nodes
-        self.outcome_nodes = outcome_nodes
-        self.outcomes_per_context = outcomes_per_context
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.optimizer = optimizer
-        self.tracking = tracking
-        self.tolerance = tolerance
-        self.check()
+    steps: int
+    nodes: Any
+    outcome_nodes: Any
+    outcomes_per_context: int
 
     def check(self) -> None:
-        """Counts are whole and positive, rates are rates."""
+        """Counts are whole and positive."""
         _checks.count("steps", self.steps)
-        _checks.count("batch", self.batch)
         _checks.count("outcomes_per_context", self.outcomes_per_context)
-        _checks.positive("learning_rate", self.learning_rate)
-        _checks.fraction("tracking", self.tracking)
-        _checks.nonnegative("tolerance", self.tolerance)
-        _checks.one_of("decay", self.decay, ("cosine", "constant"))
         for name in ("nodes", "outcome_nodes"):
             value = getattr(self, name)
             if not (isinstance(value, Nodes) or (value is None and name == "outcome_nodes")):
                 _checks.count(name, value)
 
+    def node_rule(self, count: int) -> Nodes:
+        """Return a rule that hands out so many nodes, of the kind this solver works with."""
+        raise NotImplementedError
+
     def context_rule(self) -> Nodes:
         """Node rule around contexts."""
-        return self.nodes if isinstance(self.nodes, Nodes) else MonteCarlo(self.nodes)
+        return self.nodes if isinstance(self.nodes, Nodes) else self.node_rule(self.nodes)
 
     def outcome_rule(self, loss: Loss, kernel: Kernel | None) -> Nodes | None:
         """Node rule around outcomes; None where the loss's closed form serves."""
         if isinstance(self.outcome_nodes, Nodes):
             return self.outcome_nodes
         if self.outcome_nodes is not None:
-            return MonteCarlo(self.outcome_nodes)
+            return self.node_rule(self.outcome_nodes)
         known = kernel is None or loss.has_log_moment(kernel)
-        return None if known else MonteCarlo(SAMPLED_OUTCOME_NODES)
+        return None if known else self.node_rule(SAMPLED_OUTCOME_NODES)
 
-    def step_size(self, step: Array) -> Array:
-        """Step size at a given step."""
-        if self.decay == "constant":
-            return jnp.asarray(self.learning_rate, jnp.float32)
-        return self.learning_rate * 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
-
-    @property
-    def shares_tracker(self) -> bool:
-        """Whether a single tracker stands in for all."""
-        return False
-
-    def correction(self, pooled: bool) -> str | None:
-        """How what is remembered is brought up to date before this step's estimate joins it.
-
-        None: not at all. "step": by how much this step's nodes moved since the last step. "visit":
-        by how much the value at the nominal point moved since this logarithm was last visited.
-        """
-        return None
-
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
-    ) -> Float[Array, "*g"]:
-        """Estimate u = log E exp(e) from this step's log-average and the remembered one."""
+    def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
+        """Train the task's rule."""
         raise NotImplementedError
-
-    @classmethod
-    def as_published(cls, steps: int, tracking: float | None = None, **changes: Any) -> Self:
-        """Return the paper's step sizes: plain gradient steps of 1/√K, and β of the same order."""
-        rate = 1 / math.sqrt(steps)
-        settings: dict[str, Any] = {"decay": "constant", "optimizer": PLAIN, "learning_rate": rate}
-        return cls(steps=steps, tracking=tracking or rate, **(settings | changes))
-
-
-PLAIN = optax.identity()
-"""Steps along the gradient itself; the step size is applied by the loop."""

@@ -1,4 +1,4 @@
-"""The one training loop: compiled, any ambiguity model, any rule, any solver.
+"""The one stochastic loop: compiled, any ambiguity model, any rule, any stochastic solver.
 
 A step draws contexts and nodes, evaluates exponents e, lets the solver estimate u = log E exp(e),
 and follows the gradient of Σ weight·e with weight = T·mass·exp(log_weights + e − u) held fixed.
@@ -10,9 +10,8 @@ losing what was learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -21,40 +20,31 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from hedgerow.ambiguity import Allowance, Ambiguity, PenalisedAmbiguity, Setting, Tilt
+from hedgerow.ambiguity import Batch, Setting, Tilt
 from hedgerow.kernels import NEVER
 from hedgerow.nodes import Anchored
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.base import Solver
+from hedgerow.solvers import multilevel
 from hedgerow.solvers.table import TrainingTable
+from hedgerow.solvers.task import (
+    Learned,
+    Priced,
+    Progress,
+    Task,
+    Training,
+    begin,
+    is_finite,
+    moments,
+    shares,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.solvers.stochastic import StochasticSolver
 
 STRETCH = 100
 PATIENCE = 5
 SETTLED = 1e-3
 ADAM = optax.scale_by_adam()
-
-Progress = Callable[[int, int, float], None]
-"""Called between stretches with (steps done, steps in all, objective in working units)."""
-
-
-class Training(NamedTuple):
-    """Outcome of a run.
-
-    ``status`` is "converged" (the objective moved by less than 0.1 % over the last fifth of the
-    run), "step limit", "stopped early" (no progress, or interrupted) or "diverged" (the last
-    finite parameters are kept).
-    """
-
-    rule: FittedRule
-    history: np.ndarray
-    status: str
-
-
-class Learned(NamedTuple):
-    """What is learned: the rule's parameters and, under a radius, log(penalty − floor)."""
-
-    rule: FittedRule
-    log_penalty: Float[Array, ""] | None
 
 
 class State(NamedTuple):
@@ -62,34 +52,23 @@ class State(NamedTuple):
 
     parameters: Learned
     previous: Learned
+    average: Learned
     optimizer: Any
     trackers: Float[Array, " slots"]
     step: Int[Array, ""]
 
 
-def train(
-    rule: FittedRule,
-    table: TrainingTable,
-    setting: Setting,
-    ambiguity: Ambiguity,
-    solver: Solver,
-    slots: int,
-    key: PRNGKeyArray,
-    progress: Progress | None = None,
-    allowance: Allowance | None = None,
+def descend(
+    task: Task, solver: StochasticSolver, key: PRNGKeyArray, progress: Progress | None = None
 ) -> Training:
-    """Minimise the model's objective over the rule's parameters and, with a radius, the penalty.
+    """Run a stochastic solver.
 
-    ``allowance`` is what the radius leaves; the model's penalty is then where the search starts.
+    It has "converged" if the objective moved by less than 0.1 % over the last fifth of the run.
     """
-    parameters, fixed = rule.split()
-    log_penalty = None
-    if allowance is not None and isinstance(ambiguity, PenalisedAmbiguity):
-        log_penalty = jnp.log(jnp.asarray(ambiguity.penalty - allowance.floor, jnp.float32))
-    pooled = ambiguity.pooled or solver.shares_tracker
-    state = _begin(
-        Learned(parameters, log_penalty), solver, 1 if pooled or not solver.remembers else slots
-    )
+    parameters, fixed = begin(task)
+    pooled = task.ambiguity.pooled or solver.shares_tracker
+    state = _begin(parameters, solver, 1 if pooled or not solver.remembers else task.slots)
+    priced = Priced(task.ambiguity, task.allowance)
     steps = int(solver.steps)
     history = np.empty(0)
     status = None
@@ -97,16 +76,17 @@ def train(
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
             reached, objectives = _stretch(
-                state, length, fixed, table, setting, ambiguity, allowance, solver, key
+                state, length, fixed, task.table, task.setting, priced, solver, key
             )
             objectives = np.asarray(objectives[:length], dtype=np.float64)
-            if not np.all(np.isfinite(objectives)) or not _finite(reached.parameters):
+            if not np.all(np.isfinite(objectives)) or not is_finite(reached.parameters):
                 status = "diverged"
                 break
             state = reached
             history = np.concatenate([history, objectives])
             if progress is not None:
-                progress(done + length, steps, float(objectives.mean()))
+                rule = eqx.combine(state.average.rule, fixed)
+                progress(done + length, steps, float(objectives.mean()), rule)
             if solver.tolerance > 0 and _stalled(history, float(solver.tolerance)):
                 status = "stopped early"
                 break
@@ -114,15 +94,16 @@ def train(
         status = "stopped early"
     if status is None:
         status = "converged" if _settled(history) else "step limit"
-    return Training(eqx.combine(state.parameters.rule, fixed), history, status)
+    return Training(eqx.combine(state.average.rule, fixed), history, status)
 
 
 @partial(jax.jit, static_argnames="trackers")
-def _begin(parameters: Learned, solver: Solver, trackers: int) -> State:
+def _begin(parameters: Learned, solver: StochasticSolver, trackers: int) -> State:
     """Return the state before the first step."""
     return State(
         parameters=parameters,
         previous=parameters,
+        average=parameters,
         optimizer=(solver.optimizer or ADAM).init(cast(optax.Params, parameters)),
         trackers=jnp.full(trackers, NEVER, jnp.float32),
         step=jnp.zeros((), jnp.int32),
@@ -136,92 +117,138 @@ def _stretch(
     fixed: FittedRule,
     table: TrainingTable,
     setting: Setting,
-    ambiguity: Ambiguity,
-    allowance: Allowance | None,
-    solver: Solver,
+    priced: Priced,
+    solver: StochasticSolver,
     key: PRNGKeyArray,
 ) -> tuple[State, Float[Array, " stretch"]]:
     """Run ``length`` steps, at most STRETCH; return the state and each step's objective."""
-    pooled = ambiguity.pooled or solver.shares_tracker
-    tracked = ambiguity.compositional and solver.remembers
-    correction = solver.correction(pooled) if tracked else None
-    if correction == "visit":
-        setting = eqx.tree_at(lambda s: s.context_nodes, setting, Anchored(setting.context_nodes))
     optimizer = solver.optimizer or ADAM
 
     def step(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, objectives = carry
-        key_batch, key_nodes = jax.random.split(jax.random.fold_in(key, state.step))
-        batch = table.draw(key_batch, solver.batch)
-
-        def priced(parameters: Learned) -> Ambiguity:
-            if allowance is None or parameters.log_penalty is None:
-                return ambiguity
-            return ambiguity.replace(penalty=allowance.floor + jnp.exp(parameters.log_penalty))
-
-        def tilt_at(parameters: Learned) -> Tilt:
-            rule = eqx.combine(parameters.rule, fixed)
-            return priced(parameters).tilt(rule, setting, batch, key_nodes)
-
-        def surrogate(parameters: Learned) -> tuple[Array, tuple[Array, Array]]:
-            tilt = tilt_at(parameters)
-            now = _moments(tilt, pooled)
-            if tracked:
-                slots = jnp.zeros((), jnp.int32) if pooled else tilt.slots
-                drift = origin = 0.0
-                if correction == "step":
-                    drift = now - _moments(tilt_at(state.previous), pooled)
-                elif correction == "visit":  # remembered relative to the value at the centre
-                    drift = origin = tilt.exponents[:, :, -1]
-                level = _remember(solver, now, state.trackers[slots], drift)
-                trackers = state.trackers.at[slots].set(level - origin)
-            else:
-                level, trackers = jax.lax.stop_gradient(now), state.trackers
-            mass = tilt.group_mass / len(tilt.group_mass)
-            value = level if pooled else jnp.sum(mass * level)
-            divisor = level if pooled else level[:, :, None]
-            weights = mass[:, :, None] * jnp.exp(tilt.log_weights + tilt.exponents - divisor)
-            model = priced(parameters)
-            temperature = jnp.asarray(model.temperature)
-            objective = temperature * value
-            if allowance is not None and isinstance(model, PenalisedAmbiguity):
-                objective = objective + model.penalty * allowance.excess
-            inner = jnp.sum(jax.lax.stop_gradient(weights) * tilt.exponents)
-            # the objective's own derivative is that of T and λ·ρ̄; the rule acts through inner
-            loss = objective + jax.lax.stop_gradient(temperature) * inner
-            return loss, (objective, trackers)
-
-        gradient, (objective, trackers) = jax.grad(surrogate, has_aux=True)(state.parameters)
+        draws = _Draws(fixed, table, setting, priced, solver, jax.random.fold_in(key, state.step))
+        gradient, objective, trackers = draws.gradient(state)
         updates, memory = optimizer.update(
-            gradient, state.optimizer, cast(optax.Params, state.parameters)
+            cast(optax.Updates, gradient), state.optimizer, cast(optax.Params, state.parameters)
         )
         size = -solver.step_size(state.step)
         updates = jax.tree_util.tree_map(lambda update: size * update, updates)
         parameters = eqx.apply_updates(state.parameters, updates)
-        reached = State(parameters, state.parameters, memory, trackers, state.step + 1)
+        # the mean of the last ``averaging`` share of the run; before that, what stands now
+        place = state.step + 1 - (1 - solver.averaging) * solver.steps
+        share = 1 / jnp.maximum(place, 1.0)
+        average = jax.tree_util.tree_map(
+            lambda mean, now: mean + share * (now - mean), state.average, parameters
+        )
+        reached = State(parameters, state.parameters, average, memory, trackers, state.step + 1)
         return reached, objectives.at[i].set(objective)
 
     objectives = jnp.zeros(STRETCH, jnp.float32)
     return jax.lax.fori_loop(0, length, step, (state, objectives))
 
 
-def _remember(solver: Solver, now: Array, kept: Array, drift: Array | float) -> Array:
+class _Draws:
+    """One step's random draws, and the gradient estimated from them."""
+
+    def __init__(
+        self,
+        fixed: FittedRule,
+        table: TrainingTable,
+        setting: Setting,
+        priced: Priced,
+        solver: StochasticSolver,
+        key: PRNGKeyArray,
+    ) -> None:
+        model = priced.ambiguity
+        self.pooled = model.pooled or solver.shares_tracker
+        self.tracked = model.compositional and solver.remembers
+        self.correction = solver.correction(self.pooled) if self.tracked else None
+        if self.correction == "visit":
+            anchored = Anchored(setting.context_nodes)
+            setting = eqx.tree_at(lambda s: s.context_nodes, setting, anchored)
+        if solver.debiases and model.ascends:
+            climbs = jnp.asarray(multilevel.FEWEST_CLIMBS, jnp.int32)
+            setting = eqx.tree_at(lambda s: s.climbs, setting, climbs)
+        self.fixed, self.table, self.setting = fixed, table, setting
+        self.priced, self.solver = priced, solver
+        self.key_batch, self.key_nodes = jax.random.split(key)
+        self.batch = table.draw(self.key_batch, solver.batch)
+
+    def gradient(self, state: State) -> tuple[Learned, Array, Array]:
+        """Return gradient, objective and trackers."""
+        surrogate = partial(self._surrogate, state)
+        gradient, (objective, trackers) = jax.grad(surrogate, has_aux=True)(state.parameters)
+        if self.solver.debiases and not self._exact:
+            extra, value = self._missing(state.parameters)
+            gradient = jax.tree_util.tree_map(jnp.add, gradient, extra)
+            objective = objective + value
+        return gradient, objective, trackers
+
+    @property
+    def _exact(self) -> bool:
+        """Whether there is neither a logarithm nor a supremum to be wrong about."""
+        return not (self.priced.ambiguity.compositional or self.priced.ambiguity.ascends)
+
+    def _tilt(self, parameters: Learned, batch: Batch, key: PRNGKeyArray, setting: Setting) -> Tilt:
+        rule = eqx.combine(parameters.rule, self.fixed)
+        return self.priced.at(parameters).tilt(rule, setting, batch, key)
+
+    def _tilt_now(self, parameters: Learned) -> Tilt:
+        return self._tilt(parameters, self.batch, self.key_nodes, self.setting)
+
+    def _surrogate(self, state: State, parameters: Learned) -> tuple[Array, tuple[Array, Array]]:
+        """Return a function whose gradient is the estimate; the objective; the trackers."""
+        tilt = self._tilt_now(parameters)
+        now = moments(tilt, self.pooled)
+        if self.tracked:
+            slots = jnp.zeros((), jnp.int32) if self.pooled else tilt.slots
+            drift = origin = 0.0
+            if self.correction == "step":
+                drift = now - moments(self._tilt_now(state.previous), self.pooled)
+            elif self.correction == "visit":  # remembered relative to the value at the centre
+                drift = origin = tilt.exponents[:, :, -1]
+            level = _remember(self.solver, now, state.trackers[slots], drift)
+            trackers = state.trackers.at[slots].set(level - origin)
+        else:
+            level, trackers = jax.lax.stop_gradient(now), state.trackers
+        mass = shares(tilt)
+        divisor = level if self.pooled else level[:, :, None]
+        weights = mass[:, :, None] * jnp.exp(tilt.log_weights + tilt.exponents - divisor)
+        value = level if self.pooled else jnp.sum(mass * level)
+        objective = self.priced.objective(parameters, value)
+        temperature = jax.lax.stop_gradient(jnp.asarray(self.priced.at(parameters).temperature))
+        inner = jnp.sum(jax.lax.stop_gradient(weights) * tilt.exponents)
+        # the objective's own derivative is that of T and λ·ρ̄; the rule acts through inner
+        return objective + temperature * inner, (objective, trackers)
+
+    def _missing(self, parameters: Learned) -> tuple[Learned, Array]:
+        """What a random level adds to gradient and objective, over its probability."""
+        key_level, key_blocks = jax.random.split(jax.random.fold_in(self.key_nodes, 1))
+        level = multilevel.draw_level(key_level)
+        if self.priced.ambiguity.ascends:
+
+            def climbed(parameters: Learned, climbs: Array) -> Tilt:
+                setting = eqx.tree_at(lambda s: s.climbs, self.setting, climbs)
+                return self._tilt(parameters, self.batch, self.key_nodes, setting)
+
+            extra, value = multilevel.more_climbs(climbed, self.priced, parameters, level)
+        else:
+
+            def block(parameters: Learned, number: Array) -> Tilt:
+                key = jax.random.fold_in(key_blocks, number)
+                # one logarithm around everything: its average is over contexts, too
+                batch = self.table.draw(key, self.solver.batch) if self.pooled else self.batch
+                return self._tilt(parameters, batch, key, self.setting)
+
+            extra, value = multilevel.more_nodes(block, self.priced, parameters, level, self.pooled)
+        weight = 1 / multilevel.probability(level)
+        return jax.tree_util.tree_map(lambda leaf: weight * leaf, extra), weight * value
+
+
+def _remember(solver: StochasticSolver, now: Array, kept: Array, drift: Array | float) -> Array:
     """The solver's estimate from now and what was kept, moved by its drift (if ever visited)."""
     level = jnp.where(kept > NEVER / 2, solver.estimate(now, kept + drift), now)
     return jax.lax.stop_gradient(level)
-
-
-def _moments(tilt: Tilt, pooled: bool) -> Array:
-    """Log-averages per group, or one over the whole batch."""
-    moments = tilt.log_moments()
-    if not pooled:
-        return moments
-    log_mass = jnp.log(tilt.group_mass / len(tilt.group_mass))
-    return jax.nn.logsumexp(moments + log_mass)
-
-
-def _finite(parameters: Learned) -> bool:
-    return all(np.all(np.isfinite(leaf)) for leaf in jax.tree_util.tree_leaves(parameters))
 
 
 def _stalled(history: np.ndarray, tolerance: float) -> bool:

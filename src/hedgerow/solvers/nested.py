@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from jaxtyping import Array, Float
 
-from hedgerow.solvers.base import Solver
+from hedgerow.solvers.stochastic import StochasticSolver
 
 
-class NestedSGD(Solver):
+class NestedSGD(StochasticSolver):
     """Stochastic gradients of the nested, biased estimate. ``tracking`` is not used."""
 
     remembers: ClassVar[bool] = False

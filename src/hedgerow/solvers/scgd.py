@@ -8,10 +8,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from hedgerow.solvers.base import Solver
+from hedgerow.solvers.stochastic import StochasticSolver
 
 
-class SCGD(Solver):
+class SCGD(StochasticSolver):
     """Remember a moving average of each expectation."""
 
     def estimate(

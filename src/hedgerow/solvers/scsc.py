@@ -25,11 +25,11 @@ from typing import Any
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
-from hedgerow.solvers.base import Solver
 from hedgerow.solvers.scgd import log_mix
+from hedgerow.solvers.stochastic import StochasticSolver
 
 
-class SCSC(Solver):
+class SCSC(StochasticSolver):
     """Corrected tracking. Parameters as for every solver, and ``trackers``.
 
     Parameters
@@ -48,6 +48,7 @@ class SCSC(Solver):
         outcomes_per_context: int = 32,
         learning_rate: float = 0.02,
         decay: str = "cosine",
+        averaging: float = 0.0,
         optimizer: Any = None,
         tracking: float = 0.2,
         tolerance: float = 0.0,
@@ -61,6 +62,7 @@ class SCSC(Solver):
             outcomes_per_context=outcomes_per_context,
             learning_rate=learning_rate,
             decay=decay,
+            averaging=averaging,
             optimizer=optimizer,
             tracking=tracking,
             tolerance=tolerance,

@@ -59,6 +59,12 @@ class TrainingTable(eqx.Module):
             most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
         )
 
+    def masses(self) -> np.ndarray:
+        """m_k, as far as 32 bits tell."""
+        if self.ticks is None:
+            return np.full(len(self.contexts), 1 / len(self.contexts))
+        return np.diff(np.asarray(self.ticks, np.float64), prepend=0.0) / (WHOLE - 1)
+
     def draw(self, key: PRNGKeyArray, size: int) -> Batch:
         """Draw a minibatch of ``size`` contexts with their outcomes."""
         key_context, key_outcome = jax.random.split(key)

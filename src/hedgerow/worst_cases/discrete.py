@@ -14,7 +14,8 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow.dual import Certificate
-from hedgerow.moments import Moments, Problem
+from hedgerow.moments import Moments
+from hedgerow.problem import Problem
 from hedgerow.worst_cases.base import Draws, WorstCase, rows, to_users
 
 

@@ -26,13 +26,15 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.special import logsumexp
 
 from hedgerow import _checks
+from hedgerow._components import double
 from hedgerow.ambiguity import Batch, Setting, SinkhornAmbiguity, Spread
 from hedgerow.ambiguity.base import decide
 from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.dual import Certificate
 from hedgerow.kernels import NEVER, Kernel
-from hedgerow.moments import EXPONENTS_AT_ONCE, Problem, double
+from hedgerow.moments import EXPONENTS_AT_ONCE
 from hedgerow.nodes import Nodes, Reference, Sobol
+from hedgerow.problem import Problem
 from hedgerow.rules import FittedRule
 from hedgerow.worst_cases.base import Draws, WorstCase, rows, to_users
 

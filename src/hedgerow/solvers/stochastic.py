@@ -1,0 +1,141 @@
+"""Stochastic solvers: minibatches of contexts, a few nodes around each, and step sizes.
+
+The gradient of T·log E exp(e) is T·E[exp(e − u)·∇e] with u = log E exp(e). Solvers differ in how
+they estimate u from a few nodes: ``estimate`` gets this step's log-average and what was
+remembered, all in the log domain, and returns the u to divide by, which is also what is remembered
+next.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow import _checks
+from hedgerow.nodes import MonteCarlo, Nodes
+from hedgerow.solvers.base import Solver
+from hedgerow.solvers.loop import descend
+from hedgerow.solvers.task import Progress, Task, Training
+
+
+class StochasticSolver(Solver):
+    """Base of the stochastic solvers (abstract).
+
+    Parameters
+    ----------
+    steps : int
+        Optimiser steps.
+    batch : int
+        Contexts per step.
+    nodes : int or Nodes
+        Nodes around each context: a number of Monte Carlo draws, or a node rule.
+    outcome_nodes : int, Nodes or None
+        Nodes around each outcome; None: closed form where the loss has one, else 16 draws.
+    outcomes_per_context : int
+        Contexts with more outcomes than this bring a systematic sample of them to each step.
+    learning_rate : float
+        Largest step size, in working units.
+    decay : {"cosine", "constant"}
+        How the step size falls to 0 over the run, or that it does not.
+    averaging : float in [0, 1]
+        Share of the run, at its end, over which parameters are averaged; 0: keep the last ones.
+    optimizer : optax.GradientTransformation
+        How gradients become directions, such as ``optax.scale_by_adam()``; the loop multiplies them
+        by the step sizes above. None: Adam. Reuse one object across fits, since a new one means a
+        new compilation.
+    tracking : float in (0, 1]
+        β, the weight of this step's estimate in what is remembered.
+    tolerance : float
+        Stop early once five stretches of steps in a row bring less than this relative improvement
+        of the objective; 0: never.
+    """
+
+    traced = ("steps", "learning_rate", "averaging", "tracking", "tolerance")
+    remembers: ClassVar[bool] = True
+    debiases: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        steps: int = 500,
+        batch: int = 64,
+        nodes: Any = 4,
+        outcome_nodes: Any = None,
+        outcomes_per_context: int = 32,
+        learning_rate: float = 0.02,
+        decay: str = "cosine",
+        averaging: float = 0.0,
+        optimizer: optax.GradientTransformation | None = None,
+        tracking: float = 0.2,
+        tolerance: float = 0.0,
+    ) -> None:
+        self.steps = steps
+        self.batch = batch
+        self.nodes = nodes
+        self.outcome_nodes = outcome_nodes
+        self.outcomes_per_context = outcomes_per_context
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.averaging = averaging
+        self.optimizer = optimizer
+        self.tracking = tracking
+        self.tolerance = tolerance
+        self.check()
+
+    def check(self) -> None:
+        """Counts are whole and positive, rates are rates."""
+        super().check()
+        _checks.count("batch", self.batch)
+        _checks.positive("learning_rate", self.learning_rate)
+        _checks.fraction("tracking", self.tracking)
+        _checks.nonnegative("tolerance", self.tolerance)
+        _checks.one_of("decay", self.decay, ("cosine", "constant"))
+        if self.averaging != 0:
+            _checks.fraction("averaging", self.averaging)
+
+    def node_rule(self, count: int) -> Nodes:
+        """Independent draws."""
+        return MonteCarlo(count)
+
+    def step_size(self, step: Array) -> Array:
+        """Step size at a given step."""
+        if self.decay == "constant":
+            return jnp.asarray(self.learning_rate, jnp.float32)
+        return self.learning_rate * 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
+
+    @property
+    def shares_tracker(self) -> bool:
+        """Whether a single tracker stands in for all."""
+        return False
+
+    def correction(self, pooled: bool) -> str | None:
+        """How what is remembered is brought up to date before this step's estimate joins it.
+
+        None: not at all. "step": by how much this step's nodes moved since the last step. "visit":
+        by how much the value at the nominal point moved since this logarithm was last visited.
+        """
+        return None
+
+    def estimate(
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+    ) -> Float[Array, "*g"]:
+        """Estimate u = log E exp(e) from this step's log-average and the remembered one."""
+        raise NotImplementedError
+
+    def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
+        """Run the one stochastic loop."""
+        return descend(task, self, key, progress)
+
+    @classmethod
+    def as_published(cls, steps: int, tracking: float | None = None, **changes: Any) -> Self:
+        """Return the paper's step sizes: plain gradient steps of 1/√K, and β of the same order."""
+        rate = 1 / math.sqrt(steps)
+        settings: dict[str, Any] = {"decay": "constant", "optimizer": PLAIN, "learning_rate": rate}
+        return cls(steps=steps, tracking=tracking or rate, **(settings | changes))
+
+
+PLAIN = optax.identity()
+"""Steps along the gradient itself; the step size is applied by the loop."""
