@@ -1,6 +1,9 @@
 """An input error is one sentence: what was got, what was expected."""
 
+import datetime
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -42,6 +45,7 @@ def test_what_is_no_parameter(value, message):
         ((1.0,), r"support must be a pair \(low, high\)"),
         (("a", "b"), "support needs numbers, got low='a', high='b'"),
         ((1.0, 0.0), "support needs low < high"),
+        ((np.datetime64("2020-01-01"), np.datetime64("2021-01-01")), "support needs numbers"),
     ],
 )
 def test_what_is_no_interval(value, message):
@@ -56,3 +60,39 @@ def test_what_is_no_interval(value, message):
 def test_what_is_no_table_of_numbers(value, message):
     with pytest.raises((TypeError, ValueError), match=message):
         _checks.numeric("Y", value)
+
+
+DAYS = np.arange("2020-01-01", "2020-01-04", dtype="datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (DAYS, "^X holds dates or durations, not numbers"),
+        (DAYS - DAYS[0], "^X holds dates"),
+        ([[datetime.date(2020, 1, 1), 2.0]], "^X holds dates"),
+        (pd.DataFrame({"a": 1.0, "day": DAYS}), "^Column 'day' of X holds dates"),
+        (pd.DataFrame({"day": pd.to_datetime(DAYS).tz_localize("UTC")}), "^Column 'day' of X"),
+        (pd.DataFrame({"day": DAYS, "wait": DAYS - DAYS[0]}), "^Column 'day' of X"),
+    ],
+)
+def test_dates_are_no_numbers(value, message):
+    with pytest.raises(TypeError, match=message):
+        _checks.numeric("X", value)
+
+
+def test_policies_take_no_dates():
+    X, Y = np.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 2) ** 2
+    dates = np.column_stack([DAYS, DAYS])
+    for contexts, outcomes, name in ((dates, Y, "X"), (X, dates, "Y")):
+        with pytest.raises(TypeError, match=f"^{name} holds dates"):
+            hr.RobustPolicy(hr.MeanVariance()).fit(contexts, outcomes)
+        with pytest.raises(TypeError, match=f"^{name} holds dates"):
+            hr.RobustPolicy.from_function(lambda x: x, hr.MeanVariance(), contexts, outcomes)
+
+
+def test_an_object_of_another_kind_is_named_in_one_line():
+    with pytest.raises(TypeError) as caught:
+        _checks.instance("market", pd.DataFrame(np.eye(40)), int, "a number")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 100

@@ -545,6 +545,9 @@ def test_portfolio_says_below_the_table_what_diverged(market_files, tmp_path, mo
         (["--method", "XY"], "method must be one of"),
         (["--start", "1999-01"], "The market runs from"),
         (["--pool", "9"], "the market has 5"),
+        (["--pool", "0"], "pool must be at least 2"),
+        (["--holding", "0"], "holding must be at least 2"),
+        (["--window", "500"], "a window of 500 needs an earlier start of the data"),
         (["--percent", "--prices"], "give one of the two"),
     ],
 )

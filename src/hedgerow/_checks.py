@@ -7,12 +7,15 @@ to do about it.
 
 from __future__ import annotations
 
+import datetime
 import numbers
 import reprlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
 def positive(name: str, value: Any) -> float:
@@ -76,7 +79,7 @@ def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
 def instance(name: str, value: Any, kind: type, hint: str) -> Any:
     """Return ``value`` if it is a ``kind``; ``hint`` shows what a right one looks like."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {hint}; got {value!r}.")
+        raise TypeError(f"{name} must be {hint}; got {' '.join(reprlib.repr(value).split())}.")
     return value
 
 
@@ -109,7 +112,7 @@ def parameter(name: str, value: Any) -> np.ndarray:
 def costs(name: str, value: Any) -> np.ndarray:
     """Return unit costs as a float64 array of shape () or (products,), all finite and >= 0."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = _floats(value)
     except (TypeError, ValueError):
         raise TypeError(
             f"{name} must be a number or one number per product, got {value!r}."
@@ -141,7 +144,7 @@ def scale(name: str, value: Any) -> Any:
 def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return two float64 arrays of one shape with low < high everywhere (infinities allowed)."""
     try:
-        low_array, high_array = np.asarray(low, np.float64), np.asarray(high, np.float64)
+        low_array, high_array = _floats(low), _floats(high)
     except (TypeError, ValueError):
         raise TypeError(f"{name} needs numbers, got low={low!r}, high={high!r}.") from None
     try:
@@ -190,6 +193,7 @@ def numeric(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except ValueError:
         raise ValueError(f"{name} must be a table, but its rows differ in length.") from None
+    _refuse_dates(name, value, array)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     try:
@@ -206,6 +210,14 @@ def numeric(name: str, value: Any) -> np.ndarray:
         raise ValueError(
             f"{name} contains {kind}; remove or fill such rows before fitting, nothing is imputed."
         )
+    return array
+
+
+def series(name: str, value: Any) -> np.ndarray:
+    """Return ``value`` as a float64 array (periods,) with at least one entry."""
+    array = np.atleast_1d(numeric(name, value))
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be a list of numbers, got shape {array.shape}.")
     return array
 
 
@@ -267,6 +279,30 @@ def reference(value: Any, kind: type, columns: tuple[int, int], model: str | Non
                 f"The reference measure on {name} must have points of shape (points, {width}), "
                 f"got {shape}."
             )
+
+
+def _refuse_dates(name: str, value: Any, array: np.ndarray) -> None:
+    """NumPy would turn dates into counts of days or nanoseconds without a word."""
+    if array.dtype.kind == "O":
+        found = np.reshape([isinstance(entry, DATES) for entry in array.flat], array.shape)
+    else:
+        found = np.full(array.shape, array.dtype.kind in "mM")
+    if not found.any():
+        return
+    names, where = getattr(value, "columns", None), ""
+    if names is not None and found.ndim == 2:
+        where = f"Column {str(names[int(np.argmax(found.any(axis=0)))])!r} of "
+    raise TypeError(
+        f"{where}{name} holds dates or durations, not numbers; turn them into numbers first "
+        "(hedgerow.TableEncoder decomposes the dates of a table) or leave them out."
+    )
+
+
+def _floats(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind in "mM":
+        raise TypeError("dates are not numbers")
+    return array.astype(np.float64)
 
 
 def _number(name: str, value: Any) -> float:

@@ -30,7 +30,7 @@ def prescriptiveness(loss: Any, baseline: Any, oracle: Any) -> float:
     0.5
     """
     mean, worse, best = (
-        float(np.mean(_returns(name, value)))
+        float(np.mean(_checks.series(name, value)))
         for name, value in (("loss", loss), ("baseline", baseline), ("oracle", oracle))
     )
     if not worse > best:
@@ -40,7 +40,7 @@ def prescriptiveness(loss: Any, baseline: Any, oracle: Any) -> float:
 
 def sharpe(returns: Any, periods: int = 252) -> float:
     """Annualised ratio of mean to standard deviation; NaN for returns that never vary."""
-    returns = _returns("returns", returns)
+    returns = _checks.series("returns", returns)
     spread = float(np.std(returns))
     return math.sqrt(periods) * float(np.mean(returns)) / spread if spread > 0 else math.nan
 
@@ -55,7 +55,7 @@ def cvar(returns: Any, tail: float = 0.05) -> float:
     """
     if not _checks.fraction("tail", tail) < 1:
         raise ValueError(f"tail must be less than 1, got {tail!r}.")
-    losses = np.sort(-_returns("returns", returns))[::-1]
+    losses = np.sort(-_checks.series("returns", returns))[::-1]
     shares = np.clip(tail * len(losses) - np.arange(len(losses)), 0.0, 1.0)
     return float(losses @ shares / (tail * len(losses)))
 
@@ -65,22 +65,15 @@ def drawdown(returns: Any) -> np.ndarray:
 
     ``returns`` are simple returns as fractions; the start counts as a high.
     """
-    wealth = np.cumprod(1 + _returns("returns", returns))
+    wealth = np.cumprod(1 + _checks.series("returns", returns))
     return 1 - wealth / np.maximum(np.maximum.accumulate(wealth), 1.0)
 
 
 def turnover(before: Any, after: Any) -> float:
     """Half the sum of absolute changes in weights: 0 no trade, 1 everything sold and bought."""
-    before, after = _returns("before", before), _returns("after", after)
+    before, after = _checks.series("before", before), _checks.series("after", after)
     if before.shape != after.shape:
         raise ValueError(
             f"before and after must list the same assets, got {before.size} and {after.size}."
         )
     return float(np.abs(after - before).sum() / 2)
-
-
-def _returns(name: str, value: Any) -> np.ndarray:
-    array = np.atleast_1d(_checks.numeric(name, value))
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be a list of numbers, got shape {array.shape}.")
-    return array

@@ -385,6 +385,35 @@ def test_bad_input_is_refused_in_one_sentence():
         hr.MeanVariance()([0.5, 0.5], [1.0, 2.0])
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=["variance", "cvar"])
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda loss: loss([0.0, 0.5, 0.5], [np.nan, 1.0]), "y contains NaN"),
+        (lambda loss: loss([0.0, 0.5, 0.5], ["a", "b"]), "y must be numeric, but it holds text"),
+        (lambda loss: loss(1.0, 1.0), "expected 2 numbers for 1 assets, got 1"),
+        (lambda loss: loss.realised([1.0, np.nan]), "returns contains NaN"),
+        (lambda loss: loss.realised([]), "returns must be a list of numbers"),
+        (lambda loss: loss.best_constant([[1.0, np.nan]], [1.0]), "Y contains NaN"),
+        (lambda loss: loss.best_constant(np.eye(3), np.ones(2)), r"one entry per row \(3\)"),
+        (lambda loss: loss.best_constant(np.eye(3), np.zeros(3)), "every weight is zero"),
+        (lambda loss: type(loss)(1.0, outcome_support=(1.0, 0.0)), "needs low < high"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(loss, ask, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ask(loss)
+
+
+@pytest.mark.parametrize("return_weight", [0.0, 3.0])
+def test_returns_that_never_vary_leave_the_mean_to_decide(return_weight):
+    """0.1 is not a binary fraction: its variance over 40 days is a rounding error, not 0."""
+    best = hr.MeanVariance(return_weight).best_constant(np.tile([0.1, 0.3], (40, 1)), np.ones(40))
+    assert best[1:].sum() == 1
+    if return_weight:
+        np.testing.assert_allclose(best, [0.3, 0.0, 1.0])
+
+
 def test_cvar_of_a_normal_is_the_textbook_formula():
     """λ → ∞ leaves the nominal loss; its minimum over η under a Gaussian is φ(q)/α."""
     kernel = Kernel(2, np.float64(2.0), np.array([1.0, 1e-9]))  # standard normal returns

@@ -15,6 +15,7 @@ from hedgerow.portfolio import (
     Horizon,
     Parameters,
     diverged,
+    latest_months,
     make_market,
     monthly,
     read_market,
@@ -78,6 +79,8 @@ def test_the_future_cannot_be_seen(tmp_path):
     ("changes", "sentence"),
     [
         ({"start": "2020-13"}, "not a month"),
+        ({"end": "2020"}, "'2020' is not a month"),
+        ({"start": 202004}, "202004 is not a month"),
         ({"start": "2020-07", "end": "2020-06"}, "lies after end"),
         ({"start": "2020-01"}, "needs an earlier start of the data"),
         ({"end": "2021-06"}, "The market runs from"),
@@ -89,6 +92,13 @@ def test_impossible_horizons_are_refused(changes, sentence):
     settings = {"start": "2020-04", "end": "2020-06", "window": 60, "holding": 10, "pool": 4}
     with pytest.raises(ValueError, match=sentence):
         Horizon(**(settings | changes)).windows(market())
+
+
+def test_the_latest_months_are_those_the_data_allow():
+    """Of 160 days to 11 August, 60 are past on 25 March; July is the last month with 10 left."""
+    assert latest_months(market(), 60, 10) == ("2020-04", "2020-07")
+    assert latest_months(market(), 60, 10, count=2) == ("2020-06", "2020-07")
+    assert latest_months(market(), 60, 10, until="2020-05") == ("2020-04", "2020-05")
 
 
 def test_missing_returns_matter_only_where_they_are_used():
@@ -274,12 +284,41 @@ def test_constant_covariates_are_told_of_once(tmp_path, recwarn):
     assert str(warning.message) == expected
 
 
-def test_bad_settings_are_refused():
-    with pytest.raises(ValueError, match="method must be one of"):
-        study(("XY",))
-    with pytest.raises(ValueError, match="rule must be one of"):
-        study(rules=("oak",))
-    with pytest.raises(ValueError, match="risk must be one of"):
-        study(risk="luck")
-    with pytest.raises(ValueError, match="return_weight must not be negative"):
-        study(return_weights=(-1.0,))
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"methods": ("XY",)}, "method must be one of"),
+        ({"methods": "SDRO"}, "methods must be a tuple of one or more, got 'SDRO'"),
+        ({"methods": ("EW", "EW")}, "methods lists 'EW' more than once"),
+        ({"rules": ("oak",)}, "rule must be one of"),
+        ({"rules": ()}, "rules must be a tuple of one or more"),
+        ({"risk": "luck"}, "risk must be one of"),
+        ({"tail": 0.0}, "tail must be greater than 0"),
+        ({"return_weights": (-1.0,)}, "return_weight must not be negative"),
+        ({"return_weights": 5.0}, "return_weights must be a tuple of one or more"),
+        ({"parameters": {"EW": Parameters()}}, "method must be one of '1-Causal-SDRO'"),
+        ({"parameters": {"SDRO": 3.0}}, "parameters of SDRO must be a Parameters"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"horizon": "2021-01"}, "horizon must be a Horizon"),
+    ],
+)
+def test_bad_settings_are_refused(settings, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        Backtest(**({"horizon": HORIZON} | settings))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"penalty": 0.0}, {"epsilon": -1.0}, {"neighbours": 1.5}, {"steps": 0}]
+)
+def test_bad_parameters_are_refused(changes):
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(changes))} must "):
+        Parameters(**changes)
+
+
+def test_what_is_no_market_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="market must be a market such as read_market returns"):
+        study().run(tables()[0], tmp_path)
+    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
+        study().run(market(), tmp_path, jobs=0)
+    with pytest.raises(ValueError, match="no outcomes to summarise"):
+        summary_table([], market())

@@ -1,5 +1,7 @@
 """Reading markets: alignment without looking ahead, and one sentence for every defect."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +78,59 @@ def test_other_numbers_have_another_fingerprint():
 def test_defects_are_refused_in_one_sentence(tmp_path, spoil, sentence):
     with pytest.raises(ValueError, match=sentence):
         read_market(*written(tmp_path, *spoil(*tables())))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda r, c: (r.to_numpy(), c), "returns must be a pandas DataFrame with dates"),
+        (lambda r, c: (r, c.reset_index(drop=True)), "covariates must be a pandas DataFrame with"),
+        (lambda r, c: (r.iloc[:0], c), "returns has no rows"),
+        (lambda r, c: (r, c.iloc[:, :0]), "covariates has no columns"),
+        (lambda r, c: (r, c.iloc[:1]), "dates of the two tables do not match"),
+        (lambda r, c: (r, c.assign(day=c.index)), "'day' holds something other than numbers"),
+        (lambda r, c: (r.astype(str), c), "'A0' holds something other than numbers"),
+        (lambda r, c: (pd.concat([r, r], axis=1), c), "more than one column called 'A0'"),
+        (
+            lambda r, c: (pd.concat([r, r.set_axis(r.index + pd.Timedelta(hours=5))]), c),
+            "2020-01-01 occurs more than once",
+        ),
+    ],
+)
+def test_tables_that_are_no_market_are_refused(spoil, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        make_market(*spoil(*tables()))
+
+
+def test_one_price_makes_no_return():
+    returns, levels = tables()
+    with pytest.raises(ValueError, match="a return needs the prices of two days"):
+        make_market(1 + returns.iloc[:1], levels, prices=True)
+    with pytest.raises(ValueError, match="Prices are not in percent"):
+        make_market(1 + returns, levels, prices=True, percent=True)
+
+
+def test_a_day_is_the_one_that_is_written():
+    """In New York the 2nd begins at 05:00 of the 2nd in London; 20200102 is the 2nd, too."""
+    returns, levels = tables()
+    there = make_market(returns.tz_localize("America/New_York"), levels)
+    assert there.fingerprint() == make_market(returns, levels).fingerprint()
+
+
+def test_dates_without_dashes_are_read(tmp_path, recwarn):
+    returns, levels = tables()
+    plain = returns.set_axis(returns.index.strftime("%Y%m%d"))
+    found = read_market(*written(tmp_path, plain, levels))
+    assert found.fingerprint() == read_market(*written(tmp_path, returns, levels)).fingerprint()
+    assert not list(recwarn)
+
+
+def test_markets_are_aligned_and_in_order():
+    found = make_market(*tables())
+    with pytest.raises(ValueError, match=r"returns must have a row for each of 160 days"):
+        replace(found, returns=found.returns[1:])
+    with pytest.raises(ValueError, match="must increase"):
+        replace(found, dates=found.dates[::-1])
 
 
 def test_prices_at_or_below_zero_are_refused():

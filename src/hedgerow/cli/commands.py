@@ -300,7 +300,9 @@ def portfolio(
     ] = Risk.variance,
     start: Annotated[
         str | None,
-        typer.Option(metavar="MONTH", help="First decision; default: 24 months back.", **IN_TIME),
+        typer.Option(
+            metavar="MONTH", help="First decision; default: up to 24 months back.", **IN_TIME
+        ),
     ] = None,
     end: Annotated[
         str | None,

@@ -124,9 +124,11 @@ def _horizon(plan: Plan, market: Market) -> Horizon:
     """The horizon that was asked for, completed from the market's last months."""
     start, end = plan.start, plan.end
     if start is None or end is None:
-        first, last = latest_months(market, plan.holding, until=end)
+        first, last = latest_months(market, plan.window, plan.holding, until=end)
         start, end = start or first, end or last
-    pool = plan.pool or (POOL if len(market.assets) > POOL else None)
+    pool = plan.pool
+    if pool is None and len(market.assets) > POOL:
+        pool = POOL
     return Horizon(start, end, plan.window, plan.holding, pool, plan.seed)
 
 

@@ -78,9 +78,8 @@ class MeanCVaR(PortfolioLoss):
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the mean–CVaR portfolio, as a linear program."""
-        self.decisions_for(outcomes.shape[1])
         about = float(self.return_weight), float(self.tail)
-        return best_mean_cvar(outcomes, weights / weights.sum(), *about)
+        return best_mean_cvar(*self._shares(outcomes, weights), *about)
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
         """CVaR of the best constant portfolio's deviation from its mean."""

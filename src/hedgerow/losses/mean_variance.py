@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from hedgerow import _checks
 from hedgerow.kernels import Kernel, invert
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
 from hedgerow.losses.portfolio_programs import best_mean_variance
@@ -84,12 +85,12 @@ class MeanVariance(PortfolioLoss):
 
     def realised(self, returns: np.ndarray) -> float:
         """Variance less ω times the mean."""
+        returns = _checks.series("returns", returns)
         return float(np.var(returns) - self.return_weight * np.mean(returns))
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the mean–variance portfolio, as a quadratic program."""
-        self.decisions_for(outcomes.shape[1])
-        return best_mean_variance(outcomes, weights / weights.sum(), float(self.return_weight))
+        return best_mean_variance(*self._shares(outcomes, weights), float(self.return_weight))
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
         """Variance of the best constant portfolio: the loss itself may be 0 or negative."""

@@ -31,8 +31,10 @@ class PortfolioLoss(Loss):
     return_weight: Any
 
     def check(self) -> None:
-        """The weight of the return is a number, not negative."""
+        """The weight of the return is a number, not negative; the support is an interval."""
         _checks.nonnegative("return_weight", self.return_weight)
+        if self.outcome_support is not None:
+            _checks.interval("outcome_support", self.outcome_support)
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """A free level, and one weight per asset."""
@@ -51,7 +53,9 @@ class PortfolioLoss(Loss):
     def __call__(self, z: Any, y: Any) -> Any:
         """Loss of (level, weights) z (…, 1 + assets) at returns y (…, assets)."""
         xp = namespace(z, y, self.return_weight)
-        z, y = xp.asarray(z), xp.asarray(y)
+        if xp is np:
+            z, y = _checks.numeric("z", z), _checks.numeric("y", y)
+        z, y = xp.atleast_1d(xp.asarray(z)), xp.atleast_1d(xp.asarray(y))
         if z.shape[-1] != y.shape[-1] + 1:
             raise ValueError(
                 f"A decision is a level and one weight per asset: expected {y.shape[-1] + 1} "
@@ -70,6 +74,13 @@ class PortfolioLoss(Loss):
         judged, whatever level they came with.
         """
         raise NotImplementedError
+
+    def _shares(self, outcomes: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Returns of at least two assets, and each row's share of the weight."""
+        outcomes = _checks.outcomes(outcomes)
+        self.decisions_for(outcomes.shape[1])
+        weights = _checks.weights(weights, len(outcomes))
+        return outcomes, weights / weights.sum()
 
 
 def return_of(z: Any, y: Any) -> Any:

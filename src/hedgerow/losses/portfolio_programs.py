@@ -22,6 +22,7 @@ def best_mean_variance(returns: np.ndarray, share: np.ndarray, return_weight: fl
     """Return (mean of r, w) for the portfolio with the least Var(r) − ω·E r, r = w·y."""
     mean = share @ returns
     centred = (returns - mean) * np.sqrt(share)[:, None]
+    centred[:, np.ptp(returns, axis=0) == 0] = 0.0  # not a rounding error to be scaled up
     covariance = centred.T @ centred
     scale = float(np.max(np.diag(covariance), initial=0.0)) or 1.0
     covariance = covariance / scale + NEGLIGIBLE * np.eye(len(mean))

@@ -66,15 +66,22 @@ class Backtest:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for method in self.methods:
+        _checks.instance("horizon", self.horizon, Horizon, 'a Horizon("2021-01", "2022-12")')
+        for method in _several("methods", self.methods):
             _checks.one_of("method", method, METHODS)
-        for rule in self.rules:
+        for rule in _several("rules", self.rules):
             _checks.one_of("rule", rule, tuple(RULES))
         _checks.one_of("risk", self.risk, RISKS)
-        if not self.methods or not self.return_weights:
-            raise ValueError("A backtest needs at least one method and one return weight.")
-        for weight in self.return_weights:
+        MeanCVaR(tail=self.tail)
+        for weight in _several("return_weights", self.return_weights):
             self.loss(weight)
+        by_method = self.parameters or {}
+        _checks.instance("parameters", by_method, dict, "None, or a dict of Parameters by method")
+        for method, given in by_method.items():
+            _checks.one_of("method", method, tuple(HEDGING))
+            name, hint = f"parameters of {method}", "a Parameters(penalty=3.0)"
+            _checks.instance(name, given, Parameters, hint)
+        _checks.count("seed", self.seed, least=0)
 
     def loss(self, return_weight: float) -> PortfolioLoss:
         """The loss at one return weight."""
@@ -106,6 +113,7 @@ class Backtest:
         covariates that never vary in a window.
         """
         windows = self.horizon.windows(market)
+        _checks.count("jobs", jobs)
         if not all(method in FIXED for method in self.methods):
             _warn_of_constant_covariates(windows, market)
         cells = Cells(folder, {"market": market.fingerprint(), "horizon": asdict(self.horizon)})
@@ -223,6 +231,16 @@ def _in_worker(task: Task, compiled: str | None) -> tuple[Task, dict[str, Any]]:
     return task, task.choose()
 
 
+def _several(name: str, values: Any) -> tuple[Any, ...] | list[Any]:
+    """Return what is compared: one or more of a kind, each once."""
+    if not isinstance(values, tuple | list) or not values:
+        raise ValueError(f"{name} must be a tuple of one or more, got {values!r}.")
+    repeated = [value for i, value in enumerate(values) if value in values[:i]]
+    if repeated:
+        raise ValueError(f"{name} lists {repeated[0]!r} more than once.")
+    return values
+
+
 def _outcome(task: Task, result: dict[str, Any] | None) -> Outcome:
     if result is None:
         raise RuntimeError("A cell that was just computed is missing.")
@@ -232,11 +250,12 @@ def _outcome(task: Task, result: dict[str, Any] | None) -> Outcome:
 def _warn_of_constant_covariates(windows: list[Window], market: Market) -> None:
     """One sentence for the whole run; every fit would say it again."""
     still = np.array([np.ptp(window.contexts, axis=0) == 0 for window in windows])
-    names = [name for name, never in zip(market.features, still.any(axis=0), strict=True) if never]
+    names = [market.features[i] for i in np.flatnonzero(np.any(still, axis=0))]
     if names:
+        count = int(np.sum(np.any(still, axis=1)))
         warnings.warn(
-            f"Covariate(s) {', '.join(names)} never vary in {int(still.any(axis=1).sum())} of "
-            f"{len(windows)} windows and are ignored there.",
+            f"Covariate(s) {', '.join(names)} never vary in {count} of {len(windows)} windows and "
+            "are ignored there.",
             UserWarning,
             stacklevel=3,
         )

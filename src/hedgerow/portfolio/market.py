@@ -48,6 +48,16 @@ class Market:
     def __post_init__(self) -> None:
         if len(self.assets) < 2:
             raise ValueError(f"A portfolio needs at least 2 assets, got {len(self.assets)}.")
+        days = len(self.dates)
+        for name, columns in (("returns", self.assets), ("covariates", self.features)):
+            shape = np.shape(getattr(self, name))
+            if shape != (days, len(columns)) or 0 in shape:
+                raise ValueError(
+                    f"{name} must have a row for each of {days} days and a column for each of "
+                    f"{len(columns)} names, at least one of both; got shape {shape}."
+                )
+        if not np.all(self.dates[1:] > self.dates[:-1]):
+            raise ValueError("The dates of a market must increase from row to row.")
 
     def span(self, first: int, last: int) -> Market:
         """Return the days from row ``first`` up to, not including, row ``last``."""
@@ -107,6 +117,8 @@ def make_market(
     names: tuple[Any, Any] = ("returns", "covariates"),
 ) -> Market:
     """Align two tables with dates as their index; see ``read_market``."""
+    if percent and prices:
+        raise ValueError("Prices are not in percent: give percent or prices, not both.")
     returns, covariates = (
         _in_order(table, name) for table, name in zip((returns, covariates), names, strict=True)
     )
@@ -121,8 +133,10 @@ def make_market(
                 f"{returns.index[day]:%Y-%m-%d} is {returns.iat[day, asset]:g}; prices must be "
                 "greater than 0."
             )
+        if len(returns) < 2:
+            raise ValueError(f"{names[0]} has one row; a return needs the prices of two days.")
         returns = returns.pct_change().iloc[1:]
-    elif not percent and float(np.nanmin(returns.to_numpy())) < -1:
+    elif not percent and np.any(returns.to_numpy() < -1):
         day, asset = np.argwhere(returns.to_numpy() < -1)[0]
         raise ValueError(
             f"{names[0]}: {returns.columns[asset]} returned {returns.iat[day, asset]:g} on "
@@ -210,31 +224,46 @@ def _dated(path: str | os.PathLike[str]) -> pd.DataFrame:
     first = str(table.columns[0])
     if len(table.columns) < 2:
         raise ValueError(f"{path} has only the column {first!r}; expected a date and more columns.")
+    dates = table[first]
+    if pandas.api.types.is_numeric_dtype(dates):
+        dates = dates.astype(str)  # 20210104 is a date, not a count of nanoseconds
     try:
-        dates = pandas.to_datetime(table[first], format="ISO8601")
+        dates = pandas.to_datetime(dates, format="ISO8601")
     except (ValueError, TypeError):
         raise ValueError(
             f"{path}: the first column, {first!r}, must hold dates such as 2021-01-04."
         ) from None
-    for name in table.columns[1:]:
-        if not pandas.api.types.is_numeric_dtype(table[name]):
-            raise ValueError(f"{path}: the column {name!r} holds something other than numbers.")
     table = table.drop(columns=first)
     table.index = pandas.DatetimeIndex(dates)
     return table
 
 
 def _in_order(table: pd.DataFrame, name: Any) -> pd.DataFrame:
-    """Sort by date; refuse dates that are missing or occur twice, and infinite numbers."""
+    """Sort by date; refuse what is no table of numbers by day, and days that occur twice."""
+    pandas = require_pandas()
+    if not isinstance(table, pandas.DataFrame) or not isinstance(table.index, pandas.DatetimeIndex):
+        raise TypeError(f"{name} must be a pandas DataFrame with dates as its index.")
+    if 0 in table.shape:
+        raise ValueError(f"{name} has no {'columns' if len(table) else 'rows'}.")
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise ValueError(f"{name} has more than one column called {str(twice[0])!r}; rename one.")
+    for column, kind in table.dtypes.items():
+        types = pandas.api.types
+        if not types.is_numeric_dtype(kind) or types.is_complex_dtype(kind):
+            raise ValueError(f"{name}: the column {column!r} holds something other than numbers.")
     if table.index.hasnans:
         raise ValueError(f"{name}: a date is missing.")
+    written: Any = table.index
+    table = table.set_axis(written.tz_localize(None).normalize())  # the day as it is written
     repeated = table.index[table.index.duplicated()]
     if len(repeated):
         raise ValueError(
             f"{name}: {repeated[0]:%Y-%m-%d} occurs more than once"
             + (f", as do {len(repeated) - 1} other dates." if len(repeated) > 1 else ".")
         )
-    if np.isinf(table.to_numpy(np.float64)).any():
+    table = table.astype(np.float64)
+    if np.isinf(table.to_numpy()).any():
         raise ValueError(f"{name} contains infinite numbers.")
     return table.sort_index()
 

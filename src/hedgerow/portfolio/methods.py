@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow import _checks
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import PortfolioLoss
@@ -54,6 +55,12 @@ class Parameters:
     epsilon: float = 1.0
     neighbours: int = 0
     steps: int = 300
+
+    def __post_init__(self) -> None:
+        _checks.positive("penalty", self.penalty)
+        _checks.nonnegative("epsilon", self.epsilon)
+        _checks.count("neighbours", self.neighbours, least=0)
+        _checks.count("steps", self.steps)
 
     def describe(self) -> dict[str, Any]:
         """Return them as plain values."""

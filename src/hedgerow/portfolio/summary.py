@@ -54,6 +54,8 @@ def table(outcomes: list[Outcome], market: Market) -> pd.DataFrame:
     to the next; ``diverged`` counts choices whose training did.
     """
     pandas = require_pandas()
+    if not outcomes:
+        raise ValueError("There are no outcomes to summarise.")
     by_month = monthly(outcomes)
     keys = ["omega", "method", "rule"]
     averages: Any = by_month.groupby(keys, sort=False).mean(numeric_only=True)

@@ -8,12 +8,15 @@ seed and the month alone, so that adding months changes no other.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow import _checks
 from hedgerow.portfolio.market import Market, refuse_incomplete
+
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Horizon:
 
     def windows(self, market: Market) -> list[Window]:
         """Return one window for each month, in order."""
+        _checks.instance("market", market, Market, "a market such as read_market returns")
         if self.pool is not None and self.pool > len(market.assets):
             raise ValueError(
                 f"pool={self.pool} assets were asked for, but the market has {len(market.assets)}."
@@ -130,22 +134,22 @@ class Horizon:
 
 
 def latest_months(
-    market: Market, holding: int, until: str | None = None, count: int = 24
+    market: Market, window: int, holding: int, until: str | None = None, count: int = 24
 ) -> tuple[str, str]:
-    """Return first and last of so many months up to ``until`` or the last that can be judged."""
-    months = market.dates.astype("datetime64[M]")
-    last = _month(until) if until is not None else months[max(len(months) - holding, 0)]
-    firsts = np.unique(months, return_index=True)
-    if until is None and not np.any((firsts[0] == last) & (firsts[1] + holding <= len(months))):
-        last = last - 1
-    return str(last - (count - 1)), str(last)
+    """Return first and last of the latest months that the data allow, at most so many.
+
+    The last is ``until`` or the last that can be judged, the first has a window before it. If there
+    is no such month, what is returned will be refused by ``Horizon.windows``, which says why.
+    """
+    months, days = np.unique(market.dates.astype("datetime64[M]"), return_index=True)
+    judged = months[days + holding <= len(market.dates)]
+    last = _month(until) if until is not None else (judged if len(judged) else months)[-1]
+    learned = months[(days >= window) & (months <= last)]
+    first = max(last - (count - 1), learned[0] if len(learned) else last)
+    return str(first), str(last)
 
 
 def _month(text: str) -> np.datetime64:
-    try:
-        month = np.datetime64(text, "M")
-    except ValueError:
-        month = np.datetime64("NaT")
-    if np.isnat(month):
-        raise ValueError(f"{text!r} is not a month such as 2021-01.")
-    return month
+    if isinstance(text, str) and _MONTH.fullmatch(text):
+        return np.datetime64(text, "M")
+    raise ValueError(f"{text!r} is not a month such as 2021-01.")
