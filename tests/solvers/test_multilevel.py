@@ -1,0 +1,120 @@
+"""Unbiased gradients: their mean is the exact gradient, and their variance is finite."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.solvers import multilevel
+from hedgerow.solvers.loop import _begin, _Draws
+from hedgerow.solvers.sample_average import SampleAverage
+from hedgerow.solvers.task import Priced, begin
+from tests.problems import AffineNewsvendor
+
+DRAWS = 100_000
+
+
+def started(model, repeats=1):
+    """A problem at a rule that is not optimal, so that gradients are not small."""
+    data = AffineNewsvendor(rows=12, repeats=repeats)
+    loss = hr.Newsvendor(data.holding, data.stockout, decision_set=hr.Free(1))
+    policy = hr.RobustPolicy(
+        loss, model, hr.Affine(), solver=hr.NestedSGD(steps=20, learning_rate=0.1), random_state=0
+    ).fit(data.x[:, None], data.y)
+    return policy.problem(data.x[:, None], data.y)
+
+
+def gradients(problem, solver, draws=DRAWS, climbs=None):
+    """Independent draws of a solver's stochastic gradient, flattened, in float32."""
+    task = problem.task(solver)
+    if climbs is not None:
+        task = task._replace(setting=eqx.tree_at(lambda s: s.climbs, task.setting, climbs))
+    learned, fixed = begin(task)
+    state = _begin(learned, solver, 1)
+    priced = Priced(task.ambiguity, task.allowance)
+
+    def one(key):
+        found = _Draws(fixed, task.table, task.setting, priced, solver, key).gradient(state)[0]
+        return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found)])
+
+    keys = jax.random.split(jax.random.key(1, impl="rbg"), draws)
+    return np.asarray(jax.jit(lambda keys: jax.lax.map(one, keys))(keys), np.float64)
+
+
+def exact(problem, nodes):
+    """The gradient with dense nodes, in float64."""
+    average = SampleAverage(problem.task(hr.SAA(nodes=nodes)), jax.random.key(0))
+    return average(average.start)[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "repeats"),
+    [(hr.CausalSinkhorn(2.0, 0.3), 1), (hr.CausalSinkhorn(2.0, 0.3), 3), (hr.KL(0.5), 1)],
+    ids=["one outcome", "several outcomes", "kl"],
+)
+def test_gradients_have_no_bias_and_nested_ones_have(model, repeats):
+    problem = started(model, repeats)
+    truth = exact(problem, hr.GaussQuadrature(64))
+    unbiased = gradients(problem, hr.MLMC(batch=4, nodes=1))
+    error = unbiased.std(axis=0) / np.sqrt(DRAWS)
+    assert np.all(np.abs(unbiased.mean(axis=0) - truth) < 3 * error)
+    nested = gradients(problem, hr.NestedSGD(batch=4, nodes=1), 20_000)
+    error = nested.std(axis=0) / np.sqrt(len(nested))
+    assert np.max(np.abs(nested.mean(axis=0) - truth) / error) > 10
+
+
+def test_variance_is_finite():
+    """Squared corrections fall like 4^−l, faster than probabilities, which fall like 2^(−3l/2)."""
+    problem = started(hr.CausalSinkhorn(2.0, 0.3))
+    solver = hr.MLMC(batch=4, nodes=1)
+    task = problem.task(solver)
+    learned, fixed = begin(task)
+    priced = Priced(task.ambiguity, task.allowance)
+    draws = _Draws(fixed, task.table, task.setting, priced, solver, jax.random.key(0))
+
+    @jax.jit
+    def squares(level, keys):
+        def one(key):
+            def block(parameters, number):
+                nodes = jax.random.fold_in(key, number)
+                return draws._tilt(parameters, draws.batch, nodes, draws.setting)
+
+            found = multilevel.more_nodes(block, priced, learned, level, False)[0]
+            return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(found))
+
+        return jnp.mean(jax.lax.map(one, keys))
+
+    keys = jax.random.split(jax.random.key(2, impl="rbg"), 2000)
+    levels = np.arange(1, 8)
+    sizes = [float(squares(level, keys)) for level in levels]
+    # 2000 draws leave about 10 % of error in each; the first level is not yet asymptotic
+    slope = np.polyfit(levels[1:], np.log2(sizes[1:]), 1)[0]
+    assert slope < -1.7
+
+
+def test_levels_are_drawn_with_their_probabilities():
+    levels = np.asarray(jax.vmap(multilevel.draw_level)(jax.random.split(jax.random.key(0), 10**5)))
+    assert levels.min() == 1
+    for level in range(1, 5):
+        share = float(multilevel.probability(jnp.asarray(level)))
+        # binomial error of 10⁵ draws, four standard errors
+        assert np.mean(levels == level) == pytest.approx(share, abs=4 * np.sqrt(share / 10**5))
+
+
+def test_suprema_are_corrected_by_climbing_further():
+    """Causal Wasserstein: few attempts stop below the summit, where the gradient is another one."""
+    problem = started(hr.CausalWasserstein(1.2), repeats=2)
+    draws, settings = 4000, {"batch": 12, "nodes": 2}
+    to_the_top = gradients(problem, hr.NestedSGD(**settings), draws)
+    unbiased = gradients(problem, hr.MLMC(**settings), draws)
+    short = gradients(problem, hr.NestedSGD(**settings), draws, climbs=multilevel.FEWEST_CLIMBS)
+
+    def apart(found):
+        """In the slope, pair by pair: batches and starts are the same."""
+        gap = (found - to_the_top)[:, 0]
+        return np.abs(gap.mean()) / gap.std() * np.sqrt(draws)
+
+    assert apart(unbiased) < 3
+    assert apart(short) > 10
