@@ -34,7 +34,7 @@ from hedgerow.solvers import SCSC, NestedSGD, Solver
 
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 LONG = 4000
-"""Steps of CMV: many more than any other method takes."""
+"""Steps of CMV: many more than others take, too few to converge (docs/results/portfolio.md)."""
 EARLY = (0, 10, 30, 100, 300, 1000)
 """Steps among which early stopping chooses; 0 is the best constant portfolio."""
 VALIDATION = 0.2
