@@ -124,7 +124,7 @@ def slope(model, x, y):
 
 
 def test_causal_and_plain_rules_differ_where_contexts_have_outcomes_on_both_sides():
-    """The plain adversary sees the outcome first and punishes every slope; the causal one cannot."""
+    """The plain adversary sees outcomes first and punishes every slope; the causal one cannot."""
     x = np.repeat(np.linspace(-1.5, 1.5, 10), 2)
     y = 5 + 2 * x + np.tile([-1.0, 1.0], 10)
     causal = slope(hr.CausalSinkhorn(1.0, 0.1), x, y)

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import optax
 
 from hedgerow import _checks
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
@@ -38,6 +39,8 @@ LONG = 4000
 EARLY = (0, 10, 30, 100, 300, 1000)
 """Steps among which early stopping chooses; 0 is the best constant portfolio."""
 VALIDATION = 0.2
+ONE_PACE = optax.scale_by_adam()
+"""Gates and leaves at one learning rate: that is how the numbers of steps were tuned."""
 SAID_ONCE = ("Training diverged", r"Feature\(s\) .* never vary", ".*occurs once, so")
 """Warnings that a backtest puts in a sentence of its own, or, the last, that its methods mean:
 covariates do not repeat, so without neighbours the causal model coincides with its plain one."""
@@ -142,7 +145,7 @@ def _stopped_early(
 def _empirical(
     steps: int, rule: str, loss: PortfolioLoss, seed: int, X: np.ndarray, Y: np.ndarray
 ) -> RobustPolicy:
-    solver = NestedSGD(steps=steps, batch=64)
+    solver = NestedSGD(steps=steps, batch=64, optimizer=ONE_PACE)
     return RobustPolicy(loss, ERM(), RULES[rule](), solver=solver, random_state=seed).fit(X, Y)
 
 
@@ -184,17 +187,17 @@ def _smeared(
     return Hedge(
         model(parameters.penalty, parameters.epsilon, order, **AUTO),
         _nominal(parameters),
-        SCSC(steps=parameters.steps, batch=batch, nodes=nodes),
+        SCSC(steps=parameters.steps, batch=batch, nodes=nodes, optimizer=ONE_PACE),
     )
 
 
 def _moved(parameters: Parameters, rule: str) -> Hedge:
-    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1)
+    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1, optimizer=ONE_PACE)
     return Hedge(CausalWasserstein(parameters.penalty, 2, **AUTO), _nominal(parameters), solver)
 
 
 def _reweighted(parameters: Parameters, rule: str) -> Hedge:
-    solver = SCSC(steps=parameters.steps, batch=64)
+    solver = SCSC(steps=parameters.steps, batch=64, optimizer=ONE_PACE)
     return Hedge(KL(parameters.penalty, loss_scale="auto"), EmpiricalNominal(), solver)
 
 

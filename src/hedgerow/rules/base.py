@@ -37,6 +37,10 @@ class FittedRule(eqx.Module):
         """Decide for every column of x."""
         raise NotImplementedError
 
+    def paces(self) -> dict[str, float]:
+        """How much faster than the learning rate a field moves with Adam; 1 where not named."""
+        return {}
+
     def split(self) -> tuple[FittedRule, FittedRule]:
         """Return (parameters, everything else); ``eqx.combine`` puts them together again."""
         fixed = jax.tree_util.tree_map(lambda _: False, self)

@@ -33,6 +33,7 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule
 
 MOST_DEPTH = 12
+MOST_PACED = 10
 
 
 class Forest(FittedRule):
@@ -62,6 +63,15 @@ class Forest(FittedRule):
     def depth(self) -> int:
         """Gates on a route."""
         return self.leaves.shape[1].bit_length() - 1
+
+    def paces(self) -> dict[str, float]:
+        """Gates move faster than leaves, and weights the less, the more features they add up.
+
+        Adam moves every weight by the learning rate, so a gate of d features would move d times as
+        fast as one of a single feature (benchmarks/solver_defaults.py, docs/solvers.md).
+        """
+        features = min(self.gate_weights.shape[2], MOST_PACED)
+        return {"gate_weights": 5 / features, "gate_biases": 10.0, "leaves": 2.0}
 
     def leaf_decisions(self) -> Float[Array, "t l k"]:
         """π: the decision at each leaf."""

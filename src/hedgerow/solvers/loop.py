@@ -133,6 +133,8 @@ def _stretch(
         )
         size = -solver.step_size(state.step)
         updates = jax.tree_util.tree_map(lambda update: size * update, updates)
+        if solver.optimizer is None:
+            updates = _paced(cast(Learned, updates))
         parameters = eqx.apply_updates(state.parameters, updates)
         # the mean of the last ``averaging`` share of the run; before that, what stands now
         place = state.step + 1 - (1 - solver.averaging) * solver.steps
@@ -207,7 +209,9 @@ class _Draws:
                 drift = now - moments(self._tilt_now(state.previous), self.pooled)
             elif self.correction == "visit":  # remembered relative to the value at the centre
                 drift = origin = tilt.exponents[:, :, -1]
-            level = _remember(self.solver, now, state.trackers[slots], drift)
+            kept = state.trackers[slots]
+            mixed = self.solver.estimate(now, kept + drift, self.solver.memory(state.step))
+            level = jax.lax.stop_gradient(jnp.where(kept > NEVER / 2, mixed, now))
             trackers = state.trackers.at[slots].set(level - origin)
         else:
             level, trackers = jax.lax.stop_gradient(now), state.trackers
@@ -245,10 +249,14 @@ class _Draws:
         return jax.tree_util.tree_map(lambda leaf: weight * leaf, extra), weight * value
 
 
-def _remember(solver: StochasticSolver, now: Array, kept: Array, drift: Array | float) -> Array:
-    """The solver's estimate from now and what was kept, moved by its drift (if ever visited)."""
-    level = jnp.where(kept > NEVER / 2, solver.estimate(now, kept + drift), now)
-    return jax.lax.stop_gradient(level)
+def _paced(updates: Learned) -> Learned:
+    """Let every field of the rule move at its own pace."""
+    paces = updates.rule.paces()
+    if not paces:
+        return updates
+    fields = [getattr(updates.rule, name) * pace for name, pace in paces.items()]
+    rule = eqx.tree_at(lambda rule: [getattr(rule, name) for name in paces], updates.rule, fields)
+    return updates._replace(rule=rule)
 
 
 def _stalled(history: np.ndarray, tolerance: float) -> bool:

@@ -25,7 +25,7 @@ class MLMC(StochasticSolver):
     debiases: ClassVar[bool] = True
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
     ) -> Float[Array, "*g"]:
         """Take this step's log-average as it is; what it lacks is added afterwards."""
         return now

@@ -18,7 +18,7 @@ class NestedSGD(StochasticSolver):
     remembers: ClassVar[bool] = False
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
     ) -> Float[Array, "*g"]:
         """Take this step's log-average as it is."""
         return now

@@ -41,7 +41,7 @@ class SampleAverage:
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and gradient, in working units."""
         with jax.enable_x64(True):
-            value, gradient = _value_and_gradient(double(self._learned(point)), self._sample)
+            value, gradient = _value_and_gradient(self._learned(point), self._sample)
             return float(value), _flat(gradient)
 
     def rule(self, point: np.ndarray) -> FittedRule:

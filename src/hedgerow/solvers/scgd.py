@@ -15,10 +15,10 @@ class SCGD(StochasticSolver):
     """Remember a moving average of each expectation."""
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
     ) -> Float[Array, "*g"]:
         """Mix this step's log-average into the remembered one."""
-        return log_mix(now, remembered, self.tracking)
+        return log_mix(now, remembered, share)
 
 
 def log_mix(now: Array, remembered: Array, share: ArrayLike) -> Array:

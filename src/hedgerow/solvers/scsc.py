@@ -83,7 +83,7 @@ class SCSC(StochasticSolver):
         return "step" if pooled else "visit"
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
     ) -> Float[Array, "*g"]:
         """Mix this step's log-average into the corrected one."""
-        return log_mix(now, remembered, self.tracking)
+        return log_mix(now, remembered, share)

@@ -21,6 +21,9 @@ from hedgerow.solvers.base import Solver
 from hedgerow.solvers.loop import descend
 from hedgerow.solvers.task import Progress, Task, Training
 
+LEAST_TRACKING = 0.1
+"""Of β: what is left of it at the end of a run whose step sizes fall to 0."""
+
 
 class StochasticSolver(Solver):
     """Base of the stochastic solvers (abstract).
@@ -48,7 +51,8 @@ class StochasticSolver(Solver):
         by the step sizes above. None: Adam. Reuse one object across fits, since a new one means a
         new compilation.
     tracking : float in (0, 1]
-        β, the weight of this step's estimate in what is remembered.
+        β, the weight of this step's estimate in what is remembered; it falls with the step size, to
+        a tenth at most.
     tolerance : float
         Stop early once five stretches of steps in a row bring less than this relative improvement
         of the objective; 0: never.
@@ -102,9 +106,16 @@ class StochasticSolver(Solver):
 
     def step_size(self, step: Array) -> Array:
         """Step size at a given step."""
+        return self.learning_rate * self._share(step)
+
+    def memory(self, step: Array) -> Array:
+        """β at a given step: it falls with the step size, as in theory, though not to 0."""
+        return self.tracking * jnp.maximum(self._share(step), LEAST_TRACKING)
+
+    def _share(self, step: Array) -> Array:
         if self.decay == "constant":
-            return jnp.asarray(self.learning_rate, jnp.float32)
-        return self.learning_rate * 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
+            return jnp.ones((), jnp.float32)
+        return 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
 
     @property
     def shares_tracker(self) -> bool:
@@ -120,9 +131,9 @@ class StochasticSolver(Solver):
         return None
 
     def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"]
+        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
     ) -> Float[Array, "*g"]:
-        """Estimate u = log E exp(e) from this step's log-average and the remembered one."""
+        """Estimate u = log E exp(e): this step's log-average counts ``share``, the rest before."""
         raise NotImplementedError
 
     def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
