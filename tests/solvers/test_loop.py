@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import optax
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -175,3 +176,46 @@ def test_settings_are_checked(settings, message):
 def test_kind_of_trackers_is_checked():
     with pytest.raises(ValueError, match="trackers must be one of"):
         hr.SCSC("global")
+
+
+def test_fields_of_a_rule_move_at_their_own_pace_unless_an_optimizer_is_given():
+    """Adam's first step has the size of the learning rate, whatever the gradient."""
+    X, y = history()
+    policy = hr.RobustPolicy(LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=30), random_state=0)
+    problem = policy.fit(X, y).problem(X, y)
+
+    def moved(solver):
+        found = solver.run(problem.task(solver), jax.random.key(0, impl="rbg")).rule
+        return {
+            name: float(np.max(np.abs(getattr(found, name) - getattr(problem.rule, name))))
+            for name in problem.rule.trainable
+        }
+
+    paced = moved(hr.NestedSGD(steps=1, learning_rate=1e-3))
+    even = moved(hr.NestedSGD(steps=1, learning_rate=1e-3, optimizer=optax.scale_by_adam()))
+    for name, pace in problem.rule.paces().items():
+        # Adam divides by its gradient plus 1e-8, and parameters are float32
+        assert even[name] == pytest.approx(1e-3, rel=1e-2)
+        assert paced[name] == pytest.approx(pace * 1e-3, rel=1e-2)
+
+
+def test_averaging_keeps_the_mean_of_the_last_steps():
+    X, y = history()
+    policy = hr.RobustPolicy(LOSS, hr.ERM(), hr.Constant(), solver=hr.NestedSGD(steps=1))
+    problem = policy.fit(X, y).problem(X, y)
+
+    def last(steps, **settings):
+        solver = hr.NestedSGD(steps=steps, decay="constant", learning_rate=0.05, **settings)
+        return float(solver.run(problem.task(solver), jax.random.key(0, impl="rbg")).rule.offset[0])
+
+    seen = [last(steps) for steps in range(5, 9)]  # the same draws, so the same way
+    assert last(8, averaging=0.5) == pytest.approx(np.mean(seen), rel=1e-5)
+    assert last(8, averaging=0.0) == pytest.approx(seen[-1], rel=1e-6)
+
+
+def test_what_is_remembered_falls_with_the_step_size():
+    solver = hr.SCSC(steps=100, tracking=0.4)
+    assert float(solver.memory(0)) == pytest.approx(0.4)
+    assert float(solver.memory(50)) == pytest.approx(0.2)
+    assert float(solver.memory(100)) == pytest.approx(0.04)
+    assert float(hr.SCSC.as_published(100).memory(99)) == pytest.approx(0.1)
