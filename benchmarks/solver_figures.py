@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from hedgerow.plots.style import COLOURS, GREY, INK, PALE, style
 
@@ -49,7 +50,9 @@ def work_and_precision(found: pd.DataFrame) -> Figure:
                 ax.set(xscale="log", yscale="log", ylabel=y_label)
                 if y == "excess":
                     ax.axhline(TARGET, color=INK, lw=0.8, ls=":")
-                if row is grid[-1]:
+                for axis in (ax.xaxis, ax.yaxis):
+                    axis.set_minor_formatter(NullFormatter())
+                if problem == problems[-1][0]:
                     ax.set_xlabel(x_label)
             row[0].set_title(f"{problem}, {rule} rule")
         handles, labels = grid[0, 0].get_legend_handles_labels()
