@@ -1,4 +1,4 @@
-"""Run every benchmark, one after another, each in a process of its own."""
+"""Run the benchmarks that take minutes, one after another, each in a process of its own."""
 
 import subprocess
 import sys
