@@ -127,9 +127,10 @@ class RobustPolicy(BaseEstimator):
         training, report = self._learn(problem, solver, (key_train, key_value))
         self._keep(data, training, key_value, report)
         if training.status == "diverged":
+            slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
             warnings.warn(
-                f"Training diverged after {len(training.history)} of {solver.steps} steps; the "
-                "last finite rule was kept. Lower the solver's learning_rate.",
+                f"Training diverged after {len(training.history)} of {solver.steps} steps of "
+                f"{type(solver).__name__}; the last finite rule was kept.{slower}",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -138,9 +138,10 @@ def _stretch(
         parameters = eqx.apply_updates(state.parameters, updates)
         # the mean of the last ``averaging`` share of the run; before that, what stands now
         place = state.step + 1 - (1 - solver.averaging) * solver.steps
-        share = 1 / jnp.maximum(place, 1.0)
         average = jax.tree_util.tree_map(
-            lambda mean, now: mean + share * (now - mean), state.average, parameters
+            lambda mean, now: jnp.where(place > 1, mean + (now - mean) / place, now),
+            state.average,
+            parameters,
         )
         reached = State(parameters, state.parameters, average, memory, trackers, state.step + 1)
         return reached, objectives.at[i].set(objective)

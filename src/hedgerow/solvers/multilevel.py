@@ -6,15 +6,16 @@ nodes, for suprema 2^l as many attempts to climb. g_0 is biased, g_∞ is not, a
     E[ g_0 + (g_l − g_{l−1}) / P(l) ] = E g_∞,       P(l) = (1 − r)·r^{l−1},  l = 1, 2, …
 
 for a level l drawn at random (Rhee & Glynn 2015; Blanchet & Glynn 2015; for bilevel problems Hu,
-Wang, Chen & He 2023, where levels end at a largest one; here they do not). g_{l−1} is the mean over
-the two halves of level l's nodes, so that the square of the difference falls like 4^−l. With
-r = 2^−3/2 variance and expected effort are both finite: Σ 4^−l/r^l and Σ 2^l·r^l.
+Wang, Chen & He 2023). g_{l−1} is the mean over the two halves of level l's nodes, so that the
+square of the difference falls like 4^−l. With r = 2^−3/2 variance and expected effort are both
+finite: Σ 4^−l/r^l and Σ 2^l·r^l.
 
 Nodes come in blocks of the least effort. Memory is that of one block at every level.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -33,9 +34,9 @@ TiltAt = Callable[[Learned, Array], Tilt]
 
 
 def draw_level(key: PRNGKeyArray) -> Int[Array, ""]:
-    """Draw l ≥ 1 with P(l) = (1 − r)·r^(l−1)."""
-    uniform = jax.random.uniform(key, minval=jnp.finfo(jnp.float32).tiny)
-    return 1 + jnp.floor(jnp.log(uniform) / jnp.log(RATIO)).astype(jnp.int32)
+    """Draw l ≥ 1 with P(l) = (1 − r)·r^(l−1); a float32 draw has 23 bits, which end at l = 16."""
+    waited = jax.random.exponential(key, dtype=jnp.float32)
+    return 1 + jnp.floor(waited / -math.log(RATIO)).astype(jnp.int32)
 
 
 def probability(level: Array) -> Array:
