@@ -88,7 +88,7 @@ def forest_constants(rule: Forest) -> ForestConstants:
     from M_k is ψ·ω·(2M_k + (1−2s)·ω) with ω = w·u/τ, in the mean square at most (½√k + ¼)²·W⁴/τ⁴.
     """
     _checks.instance("rule", rule, Forest, "a fitted forest, such as rule_ of a fitted policy")
-    return _forest_constants(
+    return constants_of(
         np.asarray(rule.gate_weights, np.float64), _leaf_decisions(rule), float(rule.temperature)
     )
 
@@ -113,12 +113,13 @@ def policy_constants(policy: RobustPolicy) -> ForestConstants:
         weights = weights * units.x_factor
     else:
         weights = weights * units.x_factor[np.asarray(rule.features)][:, None, :]
-    return _forest_constants(weights, _leaf_decisions(rule) * units.z_unit, float(rule.temperature))
+    return constants_of(weights, _leaf_decisions(rule) * units.z_unit, float(rule.temperature))
 
 
-def _forest_constants(
+def constants_of(
     weights: Float[np.ndarray, "t g m"], leaves: Float[np.ndarray, "t l k"], temperature: float
 ) -> ForestConstants:
+    """Return the constants of a forest given by its numbers: every feature for every gate."""
     if not temperature > 0:
         raise ValueError(
             "A hard forest (temperature 0) jumps at its splits and has no Lipschitz constant; ask "

@@ -1,0 +1,134 @@
+"""What a policy looks at, over all decisions (paper: ecsec-interpretability-global).
+
+    C_j = (1/N) Σ_i ‖∂f(x^i)/∂x_j‖₁,          shares C̄_j = C_j / Σ_m C_m
+
+The paper's second form sums the norms of routes, (1/NT) Σ ‖∂p_l/∂x_j · π_l‖₁. It is not the same
+number: opposing routes cancel in the decision and in C_j, but not there. It is an upper bound of
+C_j, ``route_importance``. Derivatives are per standard deviation of the feature, so that
+importance does not depend on what a feature is measured in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.inspection import permutation_importance as _permuted
+
+from hedgerow import _checks
+from hedgerow.explain.lens import Lens, forest_of, lens_of
+
+L = TypeVar("L", bound=Lens)
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much every feature counts, one number per feature.
+
+    Attributes
+    ----------
+    scores : (features,)
+        In what they are measured in: for ``importance`` the mean absolute derivative, in decision
+        units per standard deviation of the feature; for ``permutation_importance`` the mean loss
+        that goes up when the feature is shuffled.
+    names : tuple of str
+        What the features are called.
+    errors : (features,) or None
+        Permutations: standard deviations over repeats.
+    """
+
+    scores: Float[np.ndarray, " d"]
+    names: tuple[str, ...]
+    errors: Float[np.ndarray, " d"] | None = None
+
+    @property
+    def values(self) -> Float[np.ndarray, " d"]:
+        """C̄: shares that sum to 1 (all 0 if nothing counts); harmful features count nothing."""
+        scores = np.maximum(self.scores, 0.0)
+        return scores / (scores.sum() or 1.0)
+
+    def ranked(self) -> Int[np.ndarray, " d"]:
+        """Features in the order of their scores, the largest first."""
+        return np.argsort(-self.scores, kind="stable")
+
+    def __str__(self) -> str:
+        """List the shares, the largest first."""
+        shares = self.values
+        return "\n".join(f"{shares[j]:7.1%}  {self.names[j]}" for j in self.ranked())
+
+
+def importance(
+    policy: Any, X: Any, sample_weight: Any = None, *, per: str = "deviation"
+) -> Importance:
+    """Return the mean absolute derivative of the decisions by each feature, over the rows of X.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        Any fitted policy.
+    X : (rows, features)
+        Contexts to average over, such as the training data.
+    sample_weight : (rows,), optional
+    per : {"deviation", "unit"}
+        Derivatives per standard deviation of each feature (in training), or per its unit.
+    """
+    lens, rows, weights, spread = _asked(lens_of(policy), X, sample_weight, per)
+    return Importance(weights @ np.abs(lens.gradients(rows)).sum(axis=1) * spread, lens.names)
+
+
+def route_importance(
+    policy: Any, X: Any, sample_weight: Any = None, *, per: str = "deviation"
+) -> Importance:
+    """Return the paper's second form, an upper bound of ``importance``, for forests only.
+
+    The sum over routes of ‖∂p/∂x_j · π‖₁: what features move, whether or not it cancels.
+    """
+    forest, rows, weights, spread = _asked(forest_of(policy), X, sample_weight, per)
+    norms = np.abs(forest.forest.leaves).sum(axis=2)
+
+    def work(piece: np.ndarray) -> np.ndarray:
+        chances, slopes = forest.forest.route_slopes(piece.T)
+        sizes = chances.transpose(2, 0, 1) * norms
+        return np.einsum("rtl,rtld->rd", sizes, np.abs(slopes)) / len(norms)
+
+    found = forest._in_pieces(work, forest.standard(rows), power=2)
+    return Importance(weights @ found * forest.factor * spread, forest.names)
+
+
+def permutation_importance(
+    policy: Any, X: Any, Y: Any, n_repeats: int = 20, random_state: Any = 0, **settings: Any
+) -> Importance:
+    """Return how much the mean loss rises when a feature is shuffled (scikit-learn's measure).
+
+    ``settings`` go to ``sklearn.inspection.permutation_importance``.
+    """
+    lens = lens_of(policy)
+    found: Any = _permuted(policy, X, Y, n_repeats=n_repeats, random_state=random_state, **settings)
+    return Importance(found["importances_mean"], lens.names, errors=found["importances_std"])
+
+
+def correlation(first: Any, second: Any) -> float:
+    """Return Pearson's correlation of two sets of values; NaN if one of them does not vary."""
+    one, two = (np.asarray(_values(given), np.float64).ravel() for given in (first, second))
+    if one.shape != two.shape:
+        raise ValueError(f"The two have {one.size} and {two.size} values; they must be as many.")
+    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
+        return float("nan")
+    return float(np.corrcoef(one, two)[0, 1])
+
+
+def _values(given: Any) -> Any:
+    return getattr(given, "values", given)
+
+
+def _asked(
+    lens: L, X: Any, sample_weight: Any, per: str
+) -> tuple[L, np.ndarray, np.ndarray, np.ndarray]:
+    """The lens, checked rows with weights that sum to 1, and what derivatives are multiplied by."""
+    rows = lens.contexts(X)
+    _checks.one_of("per", per, ("deviation", "unit"))
+    weights = _checks.weights(sample_weight, len(rows))
+    spread = lens.units.x_spread if per == "deviation" else np.ones(len(lens.names))
+    return lens, rows, weights / weights.sum(), spread

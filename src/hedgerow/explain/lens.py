@@ -1,0 +1,271 @@
+"""A fitted policy as explanations see it: float64, the user's units, and derivatives.
+
+    f(x) = z_unit · rule( (x − centre)·factor ),      ∂f/∂x_j = factor_j · ∂f/∂x̃_j
+
+Forests have their derivatives in closed form (``explain.forests``); other rules are differentiated
+by JAX. Work is done in pieces of bounded size, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow._components import double
+from hedgerow.estimator import RobustPolicy
+from hedgerow.explain import networks
+from hedgerow.explain.forests import ForestArrays
+from hedgerow.explain.quadrature import integrate
+from hedgerow.rules.base import FittedRule
+from hedgerow.rules.soft_forest import Forest
+from hedgerow.rules.two_layer import TwoLayerNetwork
+
+NUMBERS_AT_ONCE = 2_000_000
+"""Numbers in the largest array of a piece of work."""
+CELLS = (8, 32, 128)
+"""Of the grids that a network's kinks are placed on, one after the other."""
+DENSE = 64
+"""Rows of a piece for rules that JAX differentiates: a multiple of this, so that few compile."""
+
+
+class Lens(ABC):
+    """A policy, ready to be differentiated; contexts come in the user's units."""
+
+    def __init__(self, policy: RobustPolicy) -> None:
+        self.policy = policy
+        self.units = policy.units_
+        self.factor = policy.units_.x_factor
+        self.names = names_of(policy)
+
+    def contexts(self, X: Any) -> Float[np.ndarray, "rows d"]:
+        """Check contexts and return them as float64, in the user's units."""
+        if hasattr(X, "columns"):
+            return self.policy._contexts(X, reset=False)
+        X = check_array(_checks.numeric("X", X), dtype=np.float64, input_name="X")
+        if X.shape[1] != len(self.names):
+            raise ValueError(
+                f"X has {X.shape[1]} feature(s), but the policy was fitted with {len(self.names)}."
+            )
+        return X
+
+    def context(self, x: Any) -> Float[np.ndarray, " d"]:
+        """Check one context, given as a row of a table, (features,) or (1, features)."""
+        if hasattr(x, "to_frame") and hasattr(x, "index"):
+            x = x.to_frame().T.astype(float)
+        elif not hasattr(x, "columns"):
+            x = np.atleast_2d(_checks.numeric("x", x))
+        rows = self.contexts(x)
+        if len(rows) != 1:
+            raise ValueError(f"One context is explained at a time; got {len(rows)} rows.")
+        return rows[0]
+
+    def standard(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows d"]:
+        """Standardise contexts."""
+        return self.units.contexts(X, np.float64)
+
+    def decide(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
+        """Decisions in float64."""
+        return self._in_pieces(self._decide, self.standard(X))
+
+    def gradients(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d"]:
+        """∂f/∂x per unit of each feature."""
+        return self._in_pieces(self._gradients, self.standard(X)) * self.factor
+
+    def hessians(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d e"]:
+        """∂²f/∂x∂x' per units of the two features."""
+        found = self._in_pieces(self._hessians, self.standard(X), power=2)
+        return found * self.factor[:, None] * self.factor
+
+    def line_integrals(
+        self,
+        starts: Float[np.ndarray, "rows d"],
+        end: Float[np.ndarray, " d"],
+        weights: Float[np.ndarray, " rows"],
+        tolerance: float,
+    ) -> Float[np.ndarray, "k d"]:
+        """Weighted sum over starts of (end − start)·∫₀¹ ∂f(start + α(end − start)) dα.
+
+        Contexts are standardised here: the product with the step does not depend on units.
+        """
+        steps = weights[:, None] * (end - starts)
+
+        def integrand(alphas: np.ndarray) -> np.ndarray:
+            pieces = _slices(len(starts), len(alphas) * self._cost(1))
+            found = [self._line_sums(starts[piece], end, alphas, steps[piece]) for piece in pieces]
+            return np.sum(found, axis=0)
+
+        return integrate(integrand, tolerance)
+
+    def _in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
+        pieces = _slices(len(x), self._cost(power))
+        return np.concatenate([work(x[piece]) for piece in pieces])
+
+    @abstractmethod
+    def _cost(self, power: int) -> int:
+        """Numbers that one row needs for derivatives of this order."""
+
+    @abstractmethod
+    def _decide(self, x: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def _gradients(self, x: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def _hessians(self, x: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def _line_sums(
+        self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray: ...
+
+
+class ForestLens(Lens):
+    """A forest: everything in closed form."""
+
+    def __init__(self, policy: RobustPolicy) -> None:
+        super().__init__(policy)
+        self.forest = ForestArrays.of(policy.rule_, len(self.names), self.units.z_unit)
+
+    def _cost(self, power: int) -> int:
+        trees, leaves, decisions = self.forest.leaves.shape
+        return trees * leaves * (decisions if power == 1 else len(self.names) ** 2)
+
+    def _decide(self, x: np.ndarray) -> np.ndarray:
+        return self.forest.decide(self.forest.logits(x.T)).T
+
+    def _gradients(self, x: np.ndarray) -> np.ndarray:
+        return self.forest.gradients(x.T)
+
+    def _hessians(self, x: np.ndarray) -> np.ndarray:
+        return self.forest.hessians(x.T)
+
+    def _line_sums(
+        self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        """Logits are linear along a line, so features enter only at the end of it."""
+        forest, rows = self.forest, len(starts)
+        first, last = forest.logits(starts.T), forest.logits(end[:, None])
+        along = first[..., None] + (last - first)[..., None] * alphas
+        trees, gates = first.shape[:2]
+        slopes = forest.slopes(along.reshape(trees, gates, -1))
+        slopes = slopes.reshape(trees, gates, -1, rows, len(alphas))
+        sums = np.tensordot(slopes, steps, axes=((3,), (0,)))  # (t, g, k, m, d)
+        return np.einsum("tgkmd,tgd->mkd", sums, forest.weights, optimize=True)
+
+
+class SmoothLens(Lens):
+    """Any other rule: derivatives by JAX, in float64."""
+
+    def __init__(self, policy: RobustPolicy) -> None:
+        super().__init__(policy)
+        with jax.enable_x64(True):
+            self.rule = double(policy.rule_)
+
+    def _cost(self, power: int) -> int:
+        inside = sum(np.size(leaf) for leaf in jax.tree.leaves(self.rule)) // len(self.names)
+        return max(inside, self.policy.n_decisions_ * len(self.names) ** power)
+
+    def _run(self, work: Callable, x: np.ndarray) -> np.ndarray:
+        padded = np.pad(x, ((0, -len(x) % DENSE), (0, 0)), mode="edge")
+        with jax.enable_x64(True):
+            return np.asarray(work(self.rule, jnp.asarray(padded)))[: len(x)]
+
+    def _decide(self, x: np.ndarray) -> np.ndarray:
+        return self._run(_decisions, x) * self.units.z_unit
+
+    def _gradients(self, x: np.ndarray) -> np.ndarray:
+        return self._run(_jacobians, x) * self.units.z_unit[:, None]
+
+    def _hessians(self, x: np.ndarray) -> np.ndarray:
+        return self._run(_hessians, x) * self.units.z_unit[:, None, None]
+
+    def _line_sums(
+        self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        points = starts + alphas[:, None, None] * (end - starts)
+        found = self._gradients(points.reshape(-1, starts.shape[1]))
+        found = found.reshape(len(alphas), len(starts), *found.shape[1:])
+        return np.einsum("mnkd,nd->mkd", found, steps)
+
+
+class NetworkLens(SmoothLens):
+    """A two-layer network: lines are integrated from kink to kink."""
+
+    def line_integrals(
+        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: float
+    ) -> np.ndarray:
+        """Refine the grid that kinks are placed on until it makes no difference."""
+        found = self._on_grid(starts, end, weights, CELLS[0])
+        for cells in CELLS[1:]:
+            coarse, found = found, self._on_grid(starts, end, weights, cells)
+            if np.abs(found - coarse).max() <= tolerance:
+                break
+        return found
+
+    def _on_grid(
+        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, cells: int
+    ) -> np.ndarray:
+        with jax.enable_x64(True):
+            given = (jnp.asarray(part) for part in (starts, end, weights))
+            found = networks.line_integrals(self.rule, *given, cells)
+        return np.asarray(found) * self.units.z_unit[:, None]
+
+
+def lens_of(policy: Any) -> Lens:
+    """Look at a fitted policy."""
+    policy = _checks.fitted_policy(policy)
+    check_is_fitted(policy, "rule_")
+    kinds = {Forest: ForestLens, TwoLayerNetwork: NetworkLens}
+    return kinds.get(type(policy.rule_), SmoothLens)(policy)
+
+
+def forest_of(policy: Any) -> ForestLens:
+    """Look at a fitted policy that must be a forest."""
+    lens = lens_of(policy)
+    if not isinstance(lens, ForestLens):
+        raise TypeError(
+            f"Only forests have routes; the policy's rule is a {type(policy.rule_).__name__}."
+        )
+    return lens
+
+
+def names_of(policy: RobustPolicy) -> tuple[str, ...]:
+    """What the features are called."""
+    names = getattr(policy, "feature_names_in_", None)
+    if names is None:
+        names = [f"feature {i}" for i in range(policy.n_features_in_)]
+    return tuple(str(name) for name in names)
+
+
+def _slices(rows: int, cost: int) -> Iterator[slice]:
+    step = max(1, NUMBERS_AT_ONCE // max(1, cost))
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def _one(rule: FittedRule, x: jax.Array) -> jax.Array:
+    return rule(x[:, None])[:, 0]
+
+
+@jax.jit
+def _decisions(rule: FittedRule, x: jax.Array) -> jax.Array:
+    return rule(x.T).T
+
+
+@jax.jit
+def _jacobians(rule: FittedRule, x: jax.Array) -> jax.Array:
+    return jax.vmap(jax.jacrev(partial(_one, rule)))(x)
+
+
+@jax.jit
+def _hessians(rule: FittedRule, x: jax.Array) -> jax.Array:
+    return jax.vmap(jax.jacfwd(jax.jacrev(partial(_one, rule))))(x)

@@ -1,0 +1,80 @@
+"""Routes: how an input comes to its decision, and how that changes (paper: prop-srt-derivation).
+
+    f(x) = (1/T) Σ_t Σ_l p_{l,t}(x) · π_{l,t}
+
+A route's probability is a product of gates, so most routes have next to none: a few dominate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from hedgerow import _checks
+from hedgerow.explain.lens import forest_of
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Probabilities of all routes of all trees, for each row.
+
+    Attributes
+    ----------
+    probabilities : (rows, trees, leaves)
+        Sum to 1 over leaves.
+    decisions : (trees, leaves, decisions)
+        π: what each leaf decides, in the decisions' units.
+    """
+
+    probabilities: Float[np.ndarray, "rows trees leaves"]
+    decisions: Float[np.ndarray, "trees leaves k"]
+
+    def order(self) -> Int[np.ndarray, "rows trees leaves"]:
+        """Leaves of each tree, the most probable first."""
+        return np.argsort(-self.probabilities, axis=-1, kind="stable")
+
+    def needed(self, mass: float = 0.99) -> Int[np.ndarray, "rows trees"]:
+        """How many routes of each tree carry this much of the probability."""
+        share = _checks.fraction("mass", mass)
+        largest = -np.sort(-self.probabilities, axis=-1)
+        # Rounding must not ask for one more route than carries everything.
+        carried = np.cumsum(largest, axis=-1) >= share * (1 - 1e-12)
+        carried[..., -1] = True
+        return np.argmax(carried, axis=-1) + 1
+
+    def dominant(self, row: int, tree: int, mass: float = 0.99) -> list[tuple[int, float]]:
+        """(leaf, probability) of the routes that carry this much, the most probable first."""
+        count = self.needed(mass)[row, tree]
+        leaves = self.order()[row, tree, :count]
+        return [(int(leaf), float(self.probabilities[row, tree, leaf])) for leaf in leaves]
+
+
+def routes(policy: Any, X: Any) -> Routes:
+    """Return the probability of every route of every tree, for each row of X."""
+    lens = forest_of(policy)
+    x = lens.standard(lens.contexts(X))
+    found = lens._in_pieces(lambda piece: lens.forest.routes(piece.T).transpose(2, 0, 1), x)
+    return Routes(found, lens.forest.leaves)
+
+
+def route_gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d"]:
+    """Return ∂p/∂x_j of every route, per unit of each feature."""
+    lens = forest_of(policy)
+
+    def work(piece: np.ndarray) -> np.ndarray:
+        chances, slopes = lens.forest.route_slopes(piece.T)
+        return chances.transpose(2, 0, 1)[..., None] * slopes
+
+    x = lens.standard(lens.contexts(X))
+    return lens._in_pieces(work, x, power=2) * lens.factor
+
+
+def route_hessians(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d e"]:
+    """Return ∂²p/∂x_j∂x_m of every route, per units of the two features."""
+    lens = forest_of(policy)
+    x = lens.standard(lens.contexts(X))
+    found = lens._in_pieces(lambda piece: lens.forest.route_hessians(piece.T), x, power=2)
+    return found * lens.factor[:, None] * lens.factor
