@@ -257,6 +257,43 @@ def evaluate(
         work.evaluate(policy, test, outcome)
 
 
+@app.command()
+def report(
+    policy: PolicyFile,
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Page to write, .html.")
+    ] = Path("report.html"),
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Another policy to compare with; may be repeated."),
+    ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Outcome columns; default: those of training."),
+    ] = None,
+    row: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Row the what-if panel begins with; default: 1."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")] = None,
+    unit: Annotated[
+        str, typer.Option(metavar="TEXT", help="What is decided on, such as portions.")
+    ] = "",
+    loss_unit: Annotated[
+        str, typer.Option(metavar="TEXT", help="What losses are counted in, such as €.")
+    ] = "",
+) -> None:
+    """Write one page for whoever decides: costs, worst case, reasons, and a live what-if."""
+    with guarded("Stopped; nothing was written."):
+        from hedgerow.cli import report as work_of_report
+        from hedgerow.cli.work import prepare
+
+        prepare()
+        plan = work_of_report.Plan(against or [], outcome or [], row, title, unit, loss_unit)
+        work_of_report.run(policy, data, plan, out)
+
+
 @app.command(
     help="Backtest portfolio rules on a market, month by month.\n\nWithout files: 20 large stocks "
     "from 1990 to 2022, which come with skfolio. Writes a table, charts and all holdings; a run "

@@ -1,0 +1,9 @@
+"""Reports: one HTML page about a policy for the person who decides, alive without a network.
+
+Python gathers the facts and writes the words; the page's script computes decisions, routes and
+attributions for any input with the policy's own numbers (``report/page``).
+"""
+
+from hedgerow.report.writing import check_page_target, write_report
+
+__all__ = ["check_page_target", "write_report"]

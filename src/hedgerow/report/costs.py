@@ -1,0 +1,136 @@
+"""What decisions cost on the rows of a report, beside what else could have been decided.
+
+    mean loss ± standard error,   paired difference d̄ ± t·s_d/√n  (95 %),   quantiles,   CVaR
+
+Comparisons are paired, row by row: what makes a day dear for one policy mostly makes it dear for
+all, and only the difference is of interest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from hedgerow.losses import Newsvendor
+from hedgerow.metrics import cvar
+from hedgerow.report.subject import Subject, contexts_of, decisions_of
+
+CONFIDENCE = 0.95
+TAIL = 0.05
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One way to decide, and what it cost on each row.
+
+    Attributes
+    ----------
+    name, remark : what it is, and a few words more
+    losses : (rows,)
+    kind : "policy" (the one reported on), "other" policy, or "reference"
+    """
+
+    name: str
+    remark: str
+    losses: np.ndarray
+    kind: str
+
+    @property
+    def mean(self) -> float:
+        """Mean loss."""
+        return float(self.losses.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean; 0 of a single row, which says nothing about others."""
+        return standard_error(self.losses)
+
+    @property
+    def spread(self) -> dict[str, float]:
+        """Median, 90 % quantile, worst row, and mean of the worst 5 %."""
+        middle, high = np.quantile(self.losses, [0.5, 0.9])
+        return {
+            "median": float(middle),
+            "high": float(high),
+            "tail": cvar(-self.losses, TAIL),
+            "worst": float(self.losses.max()),
+        }
+
+    def against(self, other: Cost) -> tuple[float, float, float]:
+        """How much dearer this is than the other, row by row, with the ends of its interval."""
+        gaps = self.losses - other.losses
+        return float(gaps.mean()), *interval(gaps)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Standard deviation of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Ends of the 95 % confidence interval of the mean (Student's t)."""
+    half = standard_error(values)
+    if len(values) > 1:
+        half *= float(student.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    mean = float(values.mean())
+    return mean - half, mean + half
+
+
+def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]:
+    """The policy, other policies, the best fixed decisions, and perfect foresight where known."""
+    policy, Y = subject.policy, subject.outcomes
+    found = [Cost("This policy", "", subject.losses(subject.decisions), "policy")]
+    for name, other in against.items():
+        decisions = _decisions(name, other, X, subject)
+        found.append(Cost(name, "another policy", subject.losses(decisions), "other"))
+    constant = policy.units_.constant
+    found.append(
+        Cost(
+            "Best fixed decision of training",
+            f"always {_listed(constant)}",
+            subject.losses(constant),
+            "reference",
+        )
+    )
+    hindsight = policy.loss.best_constant(Y, np.ones(len(Y)))
+    found.append(
+        Cost(
+            "Best fixed decision in hindsight",
+            f"always {_listed(hindsight)}, which nobody could know before",
+            subject.losses(hindsight),
+            "reference",
+        )
+    )
+    if _foresight_is_free(subject):
+        nothing = np.zeros(len(Y))
+        found.append(Cost("Perfect foresight", "every outcome known before", nothing, "reference"))
+    return found
+
+
+def _decisions(name: str, other: Any, X: Any, subject: Subject) -> np.ndarray:
+    decisions = decisions_of(other, contexts_of(other, X))
+    if decisions.shape[1] != subject.policy.n_decisions_:
+        raise ValueError(
+            f"{name} makes {decisions.shape[1]} decision(s), but the policy of the report makes "
+            f"{subject.policy.n_decisions_}; they cannot be compared."
+        )
+    return decisions
+
+
+def _foresight_is_free(subject: Subject) -> bool:
+    """Whether ordering exactly what is demanded is allowed on every row, which costs nothing."""
+    loss = subject.policy.loss
+    if not isinstance(loss, Newsvendor):
+        return False
+    decisions = loss.decisions_for(subject.outcomes.shape[1])
+    return bool(np.all(np.asarray(decisions.contains(subject.outcomes))))
+
+
+def _listed(decision: np.ndarray, most: int = 4) -> str:
+    texts = [f"{value:.4g}" for value in decision[:most]]
+    more = f", … ({len(decision)} in all)" if len(decision) > most else ""
+    return ", ".join(texts) + more

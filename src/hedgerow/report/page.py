@@ -1,0 +1,185 @@
+"""From facts to one HTML file: texts are escaped, numbers embedded, styles and script inlined.
+
+The page may run its own script and nothing else: its content security policy names the script by
+hash and forbids every request, so neither a column's name nor a careless edit can load anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from hedgerow.report.costs import Cost, interval
+from hedgerow.report.words import number, percent
+
+SCRIPTS = (
+    "numbers.js",
+    "rule.js",
+    "attribution.js",
+    "charts.js",
+    "state.js",
+    "tree.js",
+    "controls.js",
+    "answer.js",
+    "start.js",
+)
+FIRST = 12
+"""Bars shown before "show all"."""
+
+
+def page(texts: dict[str, str], fragments: dict[str, str], data: dict[str, Any]) -> str:
+    """Put the page together from plain texts, finished fragments of HTML, and data."""
+    script = '\n(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "\n})();\n"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return Template(_asset("page.html")).substitute(
+        {name: escape(text) for name, text in texts.items()},
+        **fragments,
+        policy=policy,
+        style=_asset("page.css"),
+        script=script,
+        data=embedded(data),
+    )
+
+
+def embedded(data: Any) -> str:
+    """JSON that no browser can take for markup, whatever the texts in it say."""
+    text = json.dumps(_finite(data), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def tiles(entries: list[tuple[str, str, str]]) -> str:
+    """The few numbers to remember, side by side."""
+    return "\n".join(
+        f'    <div><dt>{escape(name)}</dt><dd><span class="figure">{escape(figure)}</span>'
+        f'<span class="quiet">{escape(remark)}</span></dd></div>'
+        for name, figure, remark in entries
+    )
+
+
+def facts(pairs: list[tuple[str, str]]) -> str:
+    """Entries of the list at the head of the page."""
+    return "\n".join(
+        f"    <div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs
+    )
+
+
+def paragraphs(sentences: list[str]) -> str:
+    """One paragraph each."""
+    return "\n".join(f"  <p>{escape(sentence)}</p>" for sentence in sentences)
+
+
+def cost_rows(costs: list[Cost]) -> str:
+    """Lines of the table of costs, the policy's own first."""
+    lines = []
+    for cost in costs:
+        name = escape(cost.name)
+        if cost.remark:
+            name += f' <span class="quiet">{escape(cost.remark)}</span>'
+        gap = "–"
+        if cost.kind != "policy":
+            mean, low, high = cost.against(costs[0])
+            ends = f"{number(low, 3)} to {number(high, 3)}"
+            gap = f'{number(mean, 3)} <span class="quiet">{ends}</span>'
+        cells = [
+            f'{number(cost.mean)} <span class="quiet">± {number(cost.error, 2)}</span>',
+            gap,
+            *(number(value) for value in cost.spread.values()),
+        ]
+        marked = ' class="own"' if cost.kind == "policy" else ""
+        figures = "".join(f"<td>{cell}</td>" for cell in cells)
+        lines.append(f'      <tr{marked}><th scope="row">{name}</th>{figures}</tr>')
+    return "\n".join(lines)
+
+
+def cost_dots(costs: list[Cost]) -> list[dict[str, Any]]:
+    """What the chart of costs shows."""
+    return [
+        {"name": cost.name, "kind": cost.kind, "mean": cost.mean, "ends": interval(cost.losses)}
+        for cost in costs
+    ]
+
+
+def importance_bars(names: list[str], shares: np.ndarray, order: np.ndarray) -> str:
+    """Bars for the most important features, the others behind a button that needs no script."""
+    largest = float(shares.max()) or 1.0
+
+    def bar(j: int) -> str:
+        width = f"{100 * shares[j] / largest:.2f}"
+        return (
+            f'    <li><span class="name">{escape(names[j])}</span><svg class="track" '
+            f'preserveAspectRatio="none" viewBox="0 0 100 1" aria-hidden="true"><rect '
+            f'width="{width}" height="1"/></svg><span class="figure">{_share(shares[j])}</span>'
+            "</li>"
+        )
+
+    first = "\n".join(bar(j) for j in order[:FIRST])
+    html = f'  <ol class="bars">\n{first}\n  </ol>'
+    if len(order) > FIRST:
+        rest = "\n".join(bar(j) for j in order[FIRST:])
+        html += (
+            f"\n  <details><summary>Show all {len(order)}</summary>"
+            f'<ol class="bars" start="{FIRST + 1}">\n{rest}\n  </ol></details>'
+        )
+    return html
+
+
+def rules_in_words(rules: Any) -> str:
+    """The policy as a few sentences, and how far they can be trusted."""
+    source = "It is a small tree that was fitted to the rule’s decisions."
+    if rules.kind == "hardened":
+        source = "It is the most faithful of the rule’s trees, its questions answered by yes or no."
+    return (
+        f"  <p>A summary of the rule that can be followed by hand. {source} It decides as the rule "
+        f"does, to within {percent(rules.tolerance)}, on <strong>{percent(rules.fidelity)}</strong> "
+        f"of the rows, and is {percent(rules.mean_difference)} off on average. All other numbers in "
+        'this report are those of the rule itself.</p>\n  <pre class="words">'
+        f"{escape(rules.text)}</pre>"
+    )
+
+
+def tree_browser(forest: bool, rule: str) -> str:
+    """Room for the trees, or why there are none."""
+    if not forest:
+        return f"  <p>This policy has no trees. Its rule: {escape(rule)}.</p>"
+    return (
+        "  <p>The decision is the average over all trees. In each, the input moves from question "
+        "to question; every answer is by degrees, and the thicker a line, the more of the input "
+        "goes along it. A question weighs columns against each other: ▲ a higher value leads up, "
+        "▼ a higher value leads down, with its share of the question’s weight (per standard "
+        "deviation). "
+        'At the ends stand decisions.</p>\n  <div class="with-choice"><div class="tree-buttons" '
+        'id="tree-buttons" role="radiogroup" aria-label="Tree to look at"></div>'
+        '<span class="choice" data-decision-choice></span></div>\n'
+        '  <p class="caption" id="tree-said" aria-live="polite"></p>\n'
+        '  <div class="tree" id="tree" tabindex="0" role="region" aria-label="The tree"></div>'
+    )
+
+
+def _share(share: float) -> str:
+    return "&lt;0.1 %" if 0 < share < 0.0005 else f"{share:.1%}".replace("%", " %")
+
+
+def _asset(name: str) -> str:
+    return files("hedgerow.report").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _finite(value: Any) -> Any:
+    """Plain values with null in the place of what is not a finite number."""
+    if isinstance(value, dict):
+        return {str(name): _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,88 @@
+// What every part of the page shares: the embedded numbers, how numbers are written, and how
+// elements are made. Texts from the data only ever become text nodes, never markup.
+
+const DATA = JSON.parse(document.getElementById("hedgerow-data").textContent);
+
+// Arrays travel as base64 of little-endian bytes: exact, and smaller than decimal numbers.
+function unpacked(packed) {
+  const kind = "f32" in packed ? Float32Array : Float64Array;
+  const bytes = Uint8Array.from(atob(packed.f32 ?? packed.f64), (c) => c.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  const size = kind.BYTES_PER_ELEMENT;
+  const read = size === 4 ? (i) => view.getFloat32(i, true) : (i) => view.getFloat64(i, true);
+  return Float64Array.from({ length: bytes.length / size }, (_, i) => read(i * size));
+}
+
+// A number for people: `digits` significant ones, a real minus sign, commas in thousands.
+function shown(value, digits = 4) {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) {
+    return value
+      .toExponential(digits - 1)
+      .replace("-", "−")
+      .replace("e", " e")
+      .replace("e+", "e");
+  }
+  const whole = size === 0 ? 1 : Math.floor(Math.log10(size)) + 1;
+  const places = Math.min(Math.max(digits - whole, 0), 8);
+  const text = size.toFixed(places);
+  const [units, rest] = (places ? text.replace(/\.?0+$/, "") : text).split(".");
+  const grouped = units.replace(/\B(?=(\d{3})+(?!\d))/g, ",") + (rest ? `.${rest}` : "");
+  return Number(text) !== 0 && value < 0 ? `−${grouped}` : grouped;
+}
+
+function signed(value, digits = 3) {
+  const text = shown(value, digits);
+  return text === "0" || text.startsWith("−") ? text : `+${text}`;
+}
+
+const percent = (share, digits = 0) =>
+  share > 0 && share < 0.5 * 10 ** -(digits + 2)
+    ? `<${(10 ** -digits).toFixed(digits)} %`
+    : `${(100 * share).toFixed(digits)} %`;
+
+const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+
+const shortened = (text, most) =>
+  text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
+
+// Round numbers that divide [low, high] into about `count` steps.
+function ticks(low, high, count = 5) {
+  const span = high - low || Math.abs(high) || 1;
+  const rough = span / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * span; i++) {
+    found.push(Number((i * step).toPrecision(12)));
+  }
+  return found;
+}
+
+function furnish(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const element = (tag, attributes = {}, ...children) =>
+  furnish(document.createElement(tag), attributes, children);
+
+const drawn = (tag, attributes = {}, ...children) =>
+  furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+const byId = (id) => document.getElementById(id);
+
+// One sheet of ink, as wide as the place it is put into; `label` is what screen readers say.
+function sheet(width, height, label, ...children) {
+  return drawn(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": label },
+    ...children,
+  );
+}

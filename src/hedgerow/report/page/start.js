@@ -1,0 +1,124 @@
+// Set everything up, draw the charts, and offer the computations to whoever asks:
+// window.hedgerow = { decide(x), attribute(x), routes(x, tree), encode(values), … }.
+
+const ROW_DECISIONS = ROWS.map((row) => decide(row.context));
+const ROW_NUMBERS = ROWS.map((row) => row.number);
+
+function drawRows() {
+  const k = STATE.decision;
+  const of = DATA.outcome_of[k];
+  const series = {
+    decision: ROW_DECISIONS.map((z) => z[k]),
+    outcome: of === null ? null : ROWS.map((row) => row.outcome[of]),
+  };
+  rowChart(byId("row-chart"), ROW_NUMBERS, series, STATE.start.row?.number, beginRow);
+  const some =
+    ROWS.length < DATA.rows.total
+      ? `${shown(ROWS.length, 9)} of ${shown(DATA.rows.total, 9)} rows, evenly spaced`
+      : `all ${shown(ROWS.length, 9)} rows`;
+  const what = DATA.decisions[k] === "decision" ? "The decision" : DATA.decisions[k];
+  byId("row-caption").textContent =
+    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table. Click a row to look at it in the what-if panel.`;
+}
+
+function drawCharts() {
+  const per = DATA.loss_unit ? ` in ${DATA.loss_unit}` : "";
+  dotChart(
+    byId("cost-chart"),
+    DATA.costs,
+    `Mean loss of a row${per}: ${DATA.costs.map((c) => `${c.name} ${shown(c.mean)}`).join(", ")}`,
+  );
+  if (DATA.values.length > 1)
+    dotChart(
+      byId("value-chart"),
+      DATA.values,
+      DATA.values.map((v) => `${v.name} ${shown(v.mean)}`).join(", "),
+    );
+  worstPanels(byId("panels"), DATA.panels);
+  drawRows();
+}
+
+// Where there are several decisions, a choice of the one that charts and explanations are about.
+function setUpDecisionChoices() {
+  if (DATA.decisions.length < 2) return;
+  for (const place of document.querySelectorAll("[data-decision-choice]")) {
+    const choice = element(
+      "select",
+      { "aria-label": "Decision to look at" },
+      ...DATA.decisions.map((name, k) => element("option", { value: k }, name)),
+    );
+    choice.addEventListener("change", () => lookAt("decision", Number(choice.value)));
+    watch(() => (choice.value = STATE.decision));
+    place.append(choice);
+  }
+}
+
+function setUpTheme() {
+  const button = byId("theme");
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () =>
+    (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  const say = () => {
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-pressed", String(isDark()));
+  };
+  button.setAttribute("aria-label", "Dark colours");
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    say();
+  });
+  dark.addEventListener("change", say);
+  say();
+}
+
+function setUp() {
+  setUpTheme();
+  setUpDecisionChoices();
+  setUpControls();
+  setUpStarts();
+  setUpTrees();
+  setUpAnswer();
+  watch((what) => {
+    if (what === "start" || what === "decision") drawRows();
+  });
+  if (DATA.decisions.length > 1 && DATA.outcome_of[0] === null) STATE.decision = 1; // a weight, not the level
+  beginRow(DATA.start);
+  drawCharts();
+  let width = window.innerWidth;
+  let timer = null;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(timer);
+    timer = setTimeout(drawCharts, 100);
+  });
+  window.addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details")) part.open = true;
+    PAPER.across = 690;
+    drawCharts();
+  });
+  window.addEventListener("afterprint", () => {
+    PAPER.across = null;
+    drawCharts();
+  });
+}
+
+window.hedgerow = {
+  decide: (x) => Array.from(decide(Float64Array.from(x))),
+  attribute: (x) => attribute(Float64Array.from(x)),
+  routes: (x, tree) => Array.from(routes(Float64Array.from(x), tree)),
+  encode: (values) => Array.from(encode(values)),
+  row: (number) => Array.from(ROWS.find((row) => row.number === number).context),
+  background: () => BACKGROUND.map((x) => Array.from(x)),
+  state: () => ({
+    x: Array.from(STATE.x),
+    values: [...STATE.values],
+    row: STATE.start.row?.number ?? null,
+    tree: STATE.tree,
+    decision: STATE.decision,
+  }),
+  beginRow,
+  beginTypical,
+};
+
+setUp();
