@@ -137,13 +137,14 @@ def importance_bars(names: list[str], shares: np.ndarray, order: np.ndarray) -> 
 def rules_in_words(rules: Any) -> str:
     """The policy as a few sentences, and how far they can be trusted."""
     source = "It is a small tree that was fitted to the rule’s decisions."
+    alike, within = percent(rules.fidelity), percent(rules.tolerance)
     if rules.kind == "hardened":
         source = "It is the most faithful of the rule’s trees, its questions answered by yes or no."
     return (
         f"  <p>A summary of the rule that can be followed by hand. {source} It decides as the rule "
-        f"does, to within {percent(rules.tolerance)}, on <strong>{percent(rules.fidelity)}</strong> "
-        f"of the rows, and is {percent(rules.mean_difference)} off on average. All other numbers in "
-        'this report are those of the rule itself.</p>\n  <pre class="words">'
+        f"does, to within {within}, on <strong>{alike}</strong> of the rows, and is "
+        f"{percent(rules.mean_difference)} off on average. All other numbers in this report are "
+        'those of the rule itself.</p>\n  <pre class="words">'
         f"{escape(rules.text)}</pre>"
     )
 

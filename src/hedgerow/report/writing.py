@@ -24,7 +24,7 @@ from hedgerow.report.scenario import Scenario, scenario_of
 from hedgerow.report.subject import Subject
 from hedgerow.rules import Forest
 
-MOST_EXPLAINED = 2000
+MOST_EXPLAINED = 500
 """Rows that importance and the rules in words are computed from."""
 
 

@@ -1,0 +1,148 @@
+"""A small history with a date, text, a switch and numbers; policies on it; a browser to look in."""
+
+import shutil
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow._components import single
+from hedgerow.dual import RobustValue
+from hedgerow.report import write_report
+from hedgerow.rules.base import build_rule
+from hedgerow.solvers import default_solver
+from hedgerow.tables import TableEncoder
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+
+
+def history(rows=70, seed=0):
+    rng = np.random.default_rng(seed)
+    days = pd.date_range("2019-12-20", periods=rows)
+    sky = rng.choice(["fog", "rain", "sun"], rows)
+    party = rng.integers(0, 2, rows)
+    wind = rng.normal(3, 2, rows).round(2)
+    demand = (
+        20 + 8 * (sky == "sun") + 6 * party + 3 * (days.day_of_week > 4) + rng.normal(0, 3, rows)
+    )
+    return pd.DataFrame(
+        {
+            "day": days.strftime("%Y-%m-%d"),
+            "sky": sky,
+            "party": party,
+            "wind": wind,
+            "guests": rng.integers(5, 60, rows),
+            "demand": demand.round(1).clip(0),
+        }
+    )
+
+
+def learn(loss, X, Y, *, rule=None, ambiguity=None, steps=40, **settings):
+    ambiguity = ambiguity or hr.ERM()
+    solver = default_solver(ambiguity).set_params(steps=steps)
+    policy = hr.RobustPolicy(loss, ambiguity, rule=rule, solver=solver, random_state=0, **settings)
+    return policy.fit(X, Y)
+
+
+def invented(loss, X, Y, rule, seed=0):
+    """A policy with random parameters, so that every gate, unit and leaf matters; not trained."""
+    policy = hr.RobustPolicy.from_function(
+        lambda x: jax.numpy.zeros(
+            loss.decisions_for(np.atleast_2d(np.asarray(Y).T).shape[0]).dimension
+        ),
+        loss,
+        X,
+        Y,
+        ambiguity=hr.ERM(),
+    )
+    decision_set = single(policy.rule_.decision_set)
+    start = single(policy.units_.constant / policy.units_.z_unit)
+    key = jax.random.key(seed, impl="rbg")
+    built = build_rule(rule, key, policy.n_features_in_, decision_set, start)
+    rng, names = np.random.default_rng(seed), built.trainable
+    new = [jax.numpy.asarray(rng.normal(size=getattr(built, n).shape), "float32") for n in names]
+    policy.rule_ = eqx.tree_at(lambda one: [getattr(one, n) for n in names], built, new)
+    policy.rule = rule
+    policy._robust_value = RobustValue(2.0, 0.0, 0.0, 2.0, 2.0, None, None, None, 1, 1, "converged")
+    return policy
+
+
+def from_table(table, columns, outcome="demand", **settings):
+    """A policy as the command makes it, which remembers the table's columns."""
+    encoder = TableEncoder().fit(table[columns])
+    policy = learn(hr.Newsvendor(1.0, 3.0), encoder.transform(table), table[outcome], **settings)
+    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": [outcome]}
+    return policy
+
+
+@pytest.fixture(scope="session")
+def table():
+    return history()
+
+
+@pytest.fixture(scope="session")
+def hedged(table):
+    columns = ["day", "sky", "party", "wind", "guests"]
+    model = hr.CausalSinkhorn(10.0, 0.1, 2, x_scale="auto", y_scale="auto", loss_scale="auto")
+    return from_table(
+        table,
+        columns,
+        rule=hr.SoftForest(trees=4, depth=3),
+        ambiguity=model,
+        nominal=hr.NeighbourNominal(5),
+    )
+
+
+@pytest.fixture(scope="session")
+def trusting(table):
+    return from_table(table, ["day", "sky", "party", "wind"], rule=hr.SoftForest(trees=4, depth=3))
+
+
+@pytest.fixture(scope="session")
+def hedged_page(hedged, trusting, table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "hedged.html"
+    settings = {"unit": "portions", "loss_unit": "€", "title": "Kitchen", "date": "2020-03-01"}
+    return write_report(
+        hedged, table, table[["demand"]], path, against={"trusting": trusting}, row=7, **settings
+    )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed (apt-get install chromium)")
+    with api.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def look(browser):
+    """Open a page in a window of its own; on leaving, it must have been quiet and alone."""
+    contexts = []
+
+    def open_page(path, **settings):
+        context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | settings))
+        page = context.new_page()
+        page.set_default_timeout(5000)
+        said, asked = [], []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(Path(path).as_uri())
+        contexts.append((context, said, asked, Path(path).as_uri()))
+        return page
+
+    yield open_page
+    for context, said, asked, address in contexts:
+        context.close()
+        assert said == []
+        assert [url for url in asked if url.split("#")[0] != address] == []

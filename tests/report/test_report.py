@@ -1,0 +1,272 @@
+"""What the page says, what it may not say, and what is refused, without a browser."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow.cli.commands import app
+from hedgerow.report import write_report
+from hedgerow.report.costs import costs_of
+from hedgerow.report.live import chosen_rows
+from hedgerow.report.page import embedded
+from hedgerow.report.scenario import scenario_of
+from hedgerow.report.subject import Subject
+from hedgerow.report.words import number
+from hedgerow.tables import TableEncoder
+from tests.report.conftest import invented
+
+LARGEST = 3_000_000
+SECTIONS = ("costs", "worst", "importance", "words", "trees", "whatif")
+
+
+def data_of(text):
+    return json.loads(re.search(r'id="hedgerow-data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def call(*arguments):
+    runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"})
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def small():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 3)), rng.uniform(5, 9, 30)
+    return invented(hr.Newsvendor(1, 3), X, Y, hr.SoftForest(2, 2)), X, Y
+
+
+class TestContent:
+    def test_says_what_it_is_about(self, hedged, hedged_page, table):
+        text = hedged_page.read_text()
+        assert "<title>Kitchen</title>" in text
+        assert "2020-03-01, 70 rows, hedgerow" in text
+        for words in ("demand, in portions", "Causal Sinkhorn", "Each unit left over costs 1 €"):
+            assert words in text
+        places = [text.index(f'<section id="{name}"') for name in SECTIONS]
+        assert places == sorted(places)
+        X = TableEncoder.from_json(hedged.columns_["encoder"]).transform(table)
+        mean = hedged.losses(X, table["demand"]).mean()
+        assert f"{number(mean)} €" in text
+        assert f"{number(hedged.robust_value_.value)} €" in text
+        assert "weekday of day" in text
+        assert "sky = sun" in text
+
+    def test_nothing_is_loaded_from_anywhere(self, hedged_page):
+        text = hedged_page.read_text()
+        assert set(re.findall(r"https?://[^\"'\s)]*", text)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(r"<(link|img|iframe|object|embed)\b|@import|url\(", text)
+        assert not re.search(r'\b(src|href)="(?!#)', text)
+        assert "default-src 'none'" in text
+
+    def test_the_script_is_named_by_its_hash(self, hedged_page):
+        import hashlib
+
+        text = hedged_page.read_text()
+        script = re.search(r"<script>(.*)</script>\n</body>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'" in text
+
+    def test_the_same_policy_gives_the_same_page(self, small, tmp_path):
+        policy, X, Y = small
+        one, two = (
+            write_report(policy, X, Y, tmp_path / name, date="2020-01-01").read_bytes()
+            for name in ("one.html", "two.html")
+        )
+        assert one == two
+
+    def test_fits_the_largest_forest_of_the_promise(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X, Y = rng.normal(size=(800, 50)), rng.normal(size=(800, 50))
+        policy = invented(hr.MeanVariance(1.0), X, Y, hr.SoftForest(20, None))
+        assert policy.rule_.depth == 7
+        path = write_report(policy, X, Y, tmp_path / "page.html")
+        assert path.stat().st_size < LARGEST
+
+    def test_many_rows_are_thinned_and_it_is_said(self, small, tmp_path):
+        policy, X, Y = small
+        X, Y = np.tile(X, (400, 1)), np.tile(Y, 400)
+        path = write_report(policy, X, Y, tmp_path / "page.html", row=777)
+        data, text = data_of(path.read_text()), path.read_text()
+        assert len(data["rows"]["numbers"]) <= 2001
+        assert 777 in data["rows"]["numbers"]
+        assert {1, 12_000} <= set(data["rows"]["numbers"])
+        assert "of the 12,000 rows, evenly spaced" in text
+
+    def test_rules_without_trees_say_so(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X, Y = rng.normal(size=(20, 2)), rng.uniform(5, 9, 20)
+        policy = invented(hr.Newsvendor(1, 3), X, Y, hr.Affine())
+        assert "has no trees" in write_report(policy, X, Y, tmp_path / "p.html").read_text()
+
+
+class TestEscaping:
+    def test_embedded_json_cannot_close_its_script(self):
+        hostile = {"</script><!--": ["&amp;", "\u2028", float("nan"), np.float32(0.1), np.int64(3)]}
+        text = embedded(hostile)
+        assert not re.search(r"[<>&\u2028]", text)
+        assert json.loads(text) == {
+            "</script><!--": ["&amp;", "\u2028", None, float(np.float32(0.1)), 3]
+        }
+
+    def test_names_are_text_everywhere(self, tmp_path):
+        rng = np.random.default_rng(0)
+        bad = "<script>alert(1)</script> $date"
+        X = pd.DataFrame(rng.normal(size=(25, 2)), columns=[bad, "b"])
+        Y = pd.Series(rng.uniform(1, 2, 25), name="<i>y</i>")
+        policy = invented(hr.Newsvendor(1, 3), X, Y, hr.SoftForest(2, 2))
+        path = write_report(
+            policy, X, Y, tmp_path / "p.html", title=bad, unit="<u>", against={bad: policy}
+        )
+        text = path.read_text()
+        assert "<script>alert" not in text
+        assert "<i>" not in text
+        assert "<u>" not in text
+        assert data_of(text)["inputs"][0]["name"] == bad
+
+
+class TestCosts:
+    def test_costs_and_paired_intervals(self, hedged, trusting, table):
+        subject = Subject.read(hedged, table, table["demand"])
+        costs = costs_of(subject, table, {"trusting": trusting})
+        own, other, fixed, hindsight, foresight = costs
+        Y = table["demand"].to_numpy()
+        X = TableEncoder.from_json(trusting.columns_["encoder"]).transform(table)
+        orders = trusting.predict(X)
+        by_hand = np.maximum(orders - Y, 0) + 3 * np.maximum(Y - orders, 0)
+        np.testing.assert_allclose(other.losses, by_hand, rtol=1e-6)
+        expected = stats.ttest_rel(other.losses, own.losses).confidence_interval(0.95)
+        np.testing.assert_allclose(other.against(own)[1:], expected, rtol=1e-9)
+        assert hindsight.mean <= fixed.mean + 1e-12
+        assert foresight.mean == 0
+        assert own.spread["worst"] == own.losses.max()
+        assert own.spread["tail"] == pytest.approx(np.sort(own.losses)[-4:] @ [0.5, 1, 1, 1] / 3.5)
+
+    def test_foresight_is_left_out_where_it_is_not_free(self, small):
+        _, X, Y = small
+        loss = hr.Newsvendor(1, 3, decision_set=hr.Box(0.0, 6.0))
+        policy = invented(loss, X, Y, hr.Constant())
+        names = [cost.name for cost in costs_of(Subject.read(policy, X, Y), X, {})]
+        assert "Perfect foresight" not in names
+
+    def test_other_policies_must_decide_as_much(self, small, hedged):
+        policy, X, Y = small
+        other = invented(hr.Newsvendor(1, 3), X, np.column_stack([Y, Y]), hr.Constant())
+        with pytest.raises(ValueError, match="two makes 2 decision"):
+            costs_of(Subject.read(policy, X, Y), X, {"two": other})
+
+
+class TestScenario:
+    def test_the_worst_case_is_dearer_and_wider(self, hedged, hedged_page, table):
+        data = data_of(hedged_page.read_text())
+        outcome = data["panels"][0]
+        assert outcome["name"] == "demand"
+        assert sum(outcome["data"]) == pytest.approx(1)
+        assert sum(outcome["worst"]) == pytest.approx(1)
+        assert outcome["means"][0] == pytest.approx(table["demand"].mean())
+        assert outcome["spreads"][1] > outcome["spreads"][0]
+        names = [value["name"] for value in data["values"]]
+        assert names[2] == "Robust value"
+        assert data["values"][3]["mean"] > data["values"][2]["mean"] > data["values"][0]["mean"]
+
+    def test_trusting_policies_have_none(self, small):
+        policy, X, Y = small
+        scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
+        assert "trusts its data" in scenario.trouble
+        assert scenario.panels == ()
+
+    def test_trouble_is_said_not_raised(self, small, monkeypatch):
+        def refuse(*_, **__):
+            raise ValueError("The robust value is infinite.")
+
+        policy, X, Y = small
+        monkeypatch.setattr("hedgerow.report.scenario.worst_case", refuse)
+        monkeypatch.setattr(policy, "ambiguity_", hr.KL(1.0))
+        scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
+        assert "The robust value is infinite." in scenario.trouble
+
+
+class TestRefusals:
+    def test_what_cannot_be_shown(self, small, tmp_path):
+        policy, X, Y = small
+        given = hr.RobustPolicy.from_function(
+            lambda x: x[:1] * 0 + 6.0, hr.Newsvendor(1, 3), X, Y, ambiguity=hr.ERM()
+        )
+        with pytest.raises(ValueError, match="rule given as a function"):
+            write_report(given, X, Y, tmp_path / "p.html")
+        with pytest.raises(ValueError, match=r"must end in \.html"):
+            write_report(policy, X, Y, tmp_path / "p.pdf")
+        with pytest.raises(FileNotFoundError, match="There is no folder"):
+            write_report(policy, X, Y, tmp_path / "none" / "p.html")
+        with pytest.raises(ValueError, match="row must lie between 1 and 30"):
+            write_report(policy, X, Y, tmp_path / "p.html", row=31)
+        with pytest.raises(TypeError, match="fitted"):
+            write_report("policy", X, Y, tmp_path / "p.html")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_failure_leaves_the_old_page(self, small, tmp_path, monkeypatch):
+        policy, X, Y = small
+        path = tmp_path / "p.html"
+        path.write_text("old")
+        monkeypatch.setattr("hedgerow.report.writing.scenario_of", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write_report(policy, X, Y, path)
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+
+class TestCommand:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def files(cls, hedged, trusting, table, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("command")
+        table.to_csv(folder / "data.csv", index=False)
+        hedged.save(folder / "hedged.hedgerow")
+        trusting.save(folder / "trusting.hedgerow")
+        return folder
+
+    def test_writes_a_page_and_says_so(self, files, tmp_path):
+        out = tmp_path / "page.html"
+        result = call(
+            *("report", files / "hedged.hedgerow", files / "data.csv", "-o", out, "--row", 3),
+            *("--against", files / "trusting.hedgerow", "--title", "Soup", "--unit", "bowls"),
+        )
+        assert result.exit_code == 0, result.output
+        assert f"{out.stat().st_size / 1e6:.2f} MB" in result.output
+        data = data_of(out.read_text())
+        assert data["start"] == 3
+        assert data["unit"] == "bowls"
+        assert [cost["name"] for cost in data["costs"]][:2] == ["This policy", "trusting"]
+        assert {one["kind"] for one in data["inputs"]} == {"date", "category", "switch", "number"}
+
+    @pytest.mark.parametrize(
+        ("dropped", "out", "sentence"),
+        [
+            ("demand", "p.html", "has no column 'demand'"),
+            ("sky", "p.html", "The table lacks the column sky"),
+            (None, "p.txt", "must end in .html"),
+            (None, "none/p.html", "There is no folder"),
+        ],
+    )
+    def test_mistakes_are_one_sentence(self, files, table, tmp_path, dropped, out, sentence):
+        data = tmp_path / "data.csv"
+        table.drop(columns=[dropped] if dropped else []).to_csv(data, index=False)
+        result = call("report", files / "hedged.hedgerow", data, "-o", tmp_path / out)
+        assert result.exit_code == 1
+        assert sentence in " ".join(result.output.split())
+        assert "Traceback" not in result.output
+        assert not (tmp_path / out).exists()
+
+
+def test_rows_are_chosen_evenly(small):
+    policy, X, Y = small
+    subject = Subject.read(policy, np.tile(X, (1000, 1)), np.tile(Y, 1000))
+    chosen = chosen_rows(subject, 12_345)
+    assert 12_344 in chosen
+    assert np.ptp(np.diff(np.setdiff1d(chosen, [12_344]))) <= 16
