@@ -1,21 +1,29 @@
-"""Figures: what a policy decides, how training went, how bad it can get, how portfolios fared.
+"""Figures: what a policy decides and why, how training went, how bad it can get, how it fared.
 
 Every function returns a matplotlib ``Figure`` and leaves matplotlib's settings, backend and windows
 alone: nothing is shown, nothing global changes. ``save_figure`` writes PNG or PDF.
 """
 
+from hedgerow.plots.attributions import attribution_scatter, waterfall
+from hedgerow.plots.explanations import importance, partial_dependence
 from hedgerow.plots.policies import decision_curve, training_curve
 from hedgerow.plots.portfolio import held, wealth
 from hedgerow.plots.style import save_figure
 from hedgerow.plots.transport import transport_plans
+from hedgerow.plots.tree import tree
 from hedgerow.plots.worst_cases import worst_cases
 
 __all__ = [
+    "attribution_scatter",
     "decision_curve",
     "held",
+    "importance",
+    "partial_dependence",
     "save_figure",
     "training_curve",
     "transport_plans",
+    "tree",
+    "waterfall",
     "wealth",
     "worst_cases",
 ]
