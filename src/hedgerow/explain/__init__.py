@@ -21,12 +21,14 @@ from hedgerow.explain.sensitivity import (
     lipschitz,
 )
 from hedgerow.explain.shapley import shap_values
+from hedgerow.explain.words import RuleWords, words
 
 __all__ = [
     "Attribution",
     "Certificate",
     "Importance",
     "Routes",
+    "RuleWords",
     "attribute",
     "certificate",
     "correlation",
@@ -40,4 +42,5 @@ __all__ = [
     "route_importance",
     "routes",
     "shap_values",
+    "words",
 ]

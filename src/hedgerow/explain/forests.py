@@ -19,10 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import jax
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit
 
+from hedgerow._components import double
 from hedgerow.rules.soft_forest import Forest
 
 
@@ -56,10 +58,12 @@ class ForestArrays:
             weights = np.zeros((*seen.shape[:2], n_features))
             columns = np.broadcast_to(np.asarray(rule.features)[:, None, :], seen.shape)
             np.put_along_axis(weights, columns, seen, axis=2)
+        with jax.enable_x64(True):
+            leaves = np.asarray(double(rule).leaf_decisions())
         return cls(
             weights=weights / temperature,
             biases=np.asarray(rule.gate_biases, np.float64) / temperature,
-            leaves=np.asarray(rule.leaf_decisions(), np.float64) * z_unit,
+            leaves=leaves * z_unit,
         )
 
     @property

@@ -104,7 +104,23 @@ class Lens(ABC):
             found = [self._line_sums(starts[piece], end, alphas, steps[piece]) for piece in pieces]
             return np.sum(found, axis=0)
 
-        return integrate(integrand, tolerance)
+        def total(alphas: np.ndarray) -> np.ndarray:
+            pieces = _slices(len(starts), len(alphas) * self._cost(1))
+            found = [
+                np.tensordot(
+                    weights[piece], self._along(starts[piece], end, alphas), axes=((0,), (1,))
+                )
+                for piece in pieces
+            ]
+            return np.sum(found, axis=0)
+
+        return integrate(integrand, total, tolerance)
+
+    def _along(self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+        """Decisions at start + α(end − start), (m, rows, k)."""
+        points = starts + alphas[:, None, None] * (end - starts)
+        found = self._decide(points.reshape(-1, starts.shape[1]))
+        return found.reshape(len(alphas), len(starts), -1)
 
     def _in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
         pieces = _slices(len(x), self._cost(power))

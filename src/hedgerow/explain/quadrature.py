@@ -1,7 +1,9 @@
-"""Adaptive quadrature on [0, 1] of many integrals at once.
+"""Adaptive quadrature on [0, 1] of many integrals at once, whose sums are known.
 
-Gauss–Kronrod rules (QUADPACK) on panels, which are halved where the two rules disagree. All panels
-of a generation are evaluated in one call, and all integrals share them.
+Gauss–Kronrod rules (QUADPACK) on panels, which are halved where the two rules disagree, or where
+the integrals do not add up to what they must: between two nodes a crisp gate may open unseen, but
+not without moving the decision. All panels of a generation are evaluated in one call, and all
+integrals share them.
 """
 
 from __future__ import annotations
@@ -45,11 +47,14 @@ _GAUSS[1::2] = np.polynomial.legendre.leggauss(7)[1] / 2
 
 
 def integrate(
-    integrand: Callable[[np.ndarray], np.ndarray], tolerance: float
-) -> Float[np.ndarray, "*shape"]:
-    """Integrate a function of points (m,) with values (m, …), each to the given absolute error.
+    integrand: Callable[[np.ndarray], np.ndarray],
+    total: Callable[[np.ndarray], np.ndarray],
+    tolerance: float,
+) -> Float[np.ndarray, "k d"]:
+    """Integrate a function of points (m,) with values (m, k, d), each to an absolute error.
 
-    Panels are no longer halved once there have been ``MOST_PANELS`` of them.
+    ``total`` (m, k) is the integral, up to each point, of the sum over d. Panels are no longer
+    halved once there have been ``MOST_PANELS`` of them.
     """
     panels = np.array([[0.0, 1.0]])
     parts, used = [], 0
@@ -58,13 +63,16 @@ def integrate(
         points = panels[:, :1] + width[:, None] * _NODES
         found = integrand(points.ravel())
         found = found.reshape(*points.shape, *found.shape[1:])
-        fine, coarse = (np.einsum("p,m,pm...->p...", width, w, found) for w in (_KRONROD, _GAUSS))
+        fine, coarse = (np.einsum("p,m,pmkd->pkd", width, w, found) for w in (_KRONROD, _GAUSS))
         used += len(panels)
-        apart = np.abs(fine - coarse).reshape(len(panels), -1).max(axis=1)
+        apart = np.abs(fine - coarse).max(axis=(1, 2))
         # Kronrod's rule is far better than Gauss's, whose error this is: QUADPACK's power 3/2.
         size = max(float(np.abs(fine).max()), 1e-300)
         error = size * np.minimum(1.0, apart / size) ** 1.5
-        settled = (error <= tolerance * width) | (used + 2 * len(panels) > MOST_PANELS)
+        ends = total(panels.ravel()).reshape(len(panels), 2, -1)
+        missing = np.abs(fine.sum(axis=2) - (ends[:, 1] - ends[:, 0])).max(axis=1)
+        settled = np.maximum(error, missing) <= tolerance * width
+        settled |= used + 2 * len(panels) > MOST_PANELS
         parts.append(fine[settled].sum(axis=0))
         rest = panels[~settled]
         middle = rest.mean(axis=1)
