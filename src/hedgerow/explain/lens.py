@@ -171,11 +171,10 @@ class ForestLens(Lens):
         """Logits are linear along a line, so features enter only at the end of it."""
         forest, rows = self.forest, len(starts)
         first, last = forest.logits(starts.T), forest.logits(end[:, None])
-        along = first[..., None] + (last - first)[..., None] * alphas
+        along = first[:, :, None, :] + (last - first)[:, :, None, :] * alphas[:, None]
         trees, gates = first.shape[:2]
         slopes = forest.slopes(along.reshape(trees, gates, -1))
-        slopes = slopes.reshape(trees, gates, -1, rows, len(alphas))
-        sums = np.tensordot(slopes, steps, axes=((3,), (0,)))  # (t, g, k, m, d)
+        sums = slopes.reshape(trees, gates, -1, len(alphas), rows) @ steps  # (t, g, k, m, d)
         return np.einsum("tgkmd,tgd->mkd", sums, forest.weights, optimize=True)
 
 
