@@ -3,6 +3,15 @@
 import subprocess
 import sys
 
-for name in ("speed", "scale", "quality", "restaurant", "transport", "recourse", "certified"):
+for name in (
+    "speed",
+    "scale",
+    "quality",
+    "restaurant",
+    "transport",
+    "recourse",
+    "certified",
+    "interpretation",
+):
     print(f"\n=== {name} ===", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

@@ -103,6 +103,7 @@ def waterfall(
         name_rows(axes, words)
         axes.use_sticky_edges = False
         axes.margins(x=0.05)
+        axes.locator_params(axis="x", nbins=6)
         axes.grid(axis="x", color=PALE, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
         if title:
