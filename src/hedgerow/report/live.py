@@ -25,8 +25,9 @@ from hedgerow.tables import CATEGORY, DATE, Column, TableEncoder
 
 MOST_ROWS, MOST_NUMBERS = 2000, 60_000
 """Rows, and numbers in them, that a page carries; they are evenly spaced over the data."""
-BACKGROUND, FEWER, WIDE = 100, 25, 2000
-"""Rows that decisions are compared with, and how many for networks wider than that."""
+BACKGROUND, FEWER, LARGE = 100, 25, 2000
+"""Rows that decisions are compared with, and how many for rules of more gates or units than that,
+so that reasons keep up with a slider."""
 MARGIN = 0.05
 SLIDER_STEPS = 200
 
@@ -50,6 +51,7 @@ def live_part(subject: Subject, row: int | None) -> dict[str, Any]:
         "decisions": subject.decision_names,
         "outcomes": subject.outcome_names,
         "outcome_of": [subject.outcome_of(k) for k in range(policy.n_decisions_)],
+        "shares": [not scalable for scalable in _decision_set(subject).scalable.tolist()],
         "unit": subject.unit,
         "loss_unit": subject.loss_unit,
         "background": f64(subject.contexts[spaced]),
@@ -88,6 +90,10 @@ def f32(array: Any) -> dict[str, str]:
 def f64(array: Any) -> dict[str, str]:
     """Pack numbers exactly."""
     return {"f64": base64.b64encode(np.asarray(array, "<f8").tobytes()).decode("ascii")}
+
+
+def _decision_set(subject: Subject) -> DecisionSet:
+    return subject.policy.loss.decisions_for(subject.outcomes.shape[1])
 
 
 def _rule(rule: Any) -> dict[str, Any]:
@@ -147,8 +153,8 @@ def _ends(values: Any) -> list[float | None]:
 
 
 def _background_rows(rule: Any) -> int:
-    wide = isinstance(rule, TwoLayerNetwork) and np.size(rule.bias) > WIDE
-    return FEWER if wide else BACKGROUND
+    parts = {Forest: "gate_biases", TwoLayerNetwork: "bias"}.get(type(rule))
+    return FEWER if parts and np.size(getattr(rule, parts)) > LARGE else BACKGROUND
 
 
 def _inputs(subject: Subject) -> list[dict[str, Any]]:

@@ -144,9 +144,17 @@ def rules_in_words(rules: Any) -> str:
         f"  <p>A summary of the rule that can be followed by hand. {source} It decides as the rule "
         f"does, to within {within}, on <strong>{alike}</strong> of the rows, and is "
         f"{percent(rules.mean_difference)} off on average. All other numbers in this report are "
-        'those of the rule itself.</p>\n  <pre class="words">'
-        f"{escape(rules.text)}</pre>"
+        f'those of the rule itself.</p>\n  <div class="words">{_lines(rules.text)}</div>'
     )
+
+
+def _lines(text: str) -> str:
+    """Lines of if and otherwise, indented so that long ones wrap within their level."""
+    lines = []
+    for line in text.splitlines():
+        level = (len(line) - len(line.lstrip())) / 4
+        lines.append(f'<div style="margin-left: {1.6 * level:g}em">{escape(line.strip())}</div>')
+    return "\n".join(lines)
 
 
 def tree_browser(forest: bool, rule: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.dual import RobustValue
 from hedgerow.losses import InventorySubstitution, MeanCVaR, MeanVariance, Newsvendor
+from hedgerow.nominal import AdaptedNominal, NeighbourNominal
 from hedgerow.report.costs import Cost
 from hedgerow.report.scenario import Scenario
 from hedgerow.report.subject import Subject
@@ -20,7 +21,7 @@ from hedgerow.rules import Forest
 from hedgerow.rules.affine import AffineRule, ConstantRule
 from hedgerow.rules.two_layer import TwoLayerNetwork
 
-MOST_NAMED = 5
+MOST_NAMED, SHORT = 5, 20
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -28,7 +29,7 @@ def number(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return "∞" if value == math.inf else "–"
     size = abs(value)
-    if size != 0 and (size < 1e-4 or size >= 1e9):
+    if size != 0 and (size < 1e-6 or size >= 1e9):
         return f"{value:.{digits - 1}e}".replace("-", "−")
     whole = 1 if size == 0 else math.floor(math.log10(size)) + 1
     places = min(max(digits - whole, 0), 8)
@@ -42,11 +43,15 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", "\u00a0%")
 
 
-def named(names: list[str], most: int = MOST_NAMED) -> str:
-    """A list of names, the first few of many."""
-    if len(names) <= most + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+def named(names: list[str], most: int = MOST_NAMED, room: int = 150) -> str:
+    """A list of names, the first few of many: at most so many, and about so many letters."""
+    shown = 1
+    while shown < min(len(names), most) and sum(map(len, names[: shown + 1])) <= room:
+        shown += 1
+    if shown == len(names) - 1 and len(names[-1]) <= SHORT:
+        shown += 1  # "and 1 more" would take as long
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {rest} more" if rest else "")
 
 
 def counted(count: int, noun: str) -> str:
@@ -259,12 +264,19 @@ def scenario_words(subject: Subject, scenario: Scenario) -> str:
         return scenario.trouble
     money = f" {subject.loss_unit}" if subject.loss_unit else ""
     rows = "the rows" if scenario.rows == subject.rows else f"{scenario.rows:,} of the rows"
+    similar = _NOMINALS.get(type(subject.policy.nominal), ",")
     return (
-        f"Around {rows} of this report, the worst world would cost "
+        f"Around {rows} of this report{similar} the worst world would cost "
         f"{number(scenario.expected_loss)}{money} a row instead of {number(scenario.nominal)}"
         f"{money}. This is how outcomes, and the most important columns that vary by degrees, "
         "would be distributed in it."
     )
+
+
+_NOMINALS = {
+    NeighbourNominal: ", each with what happened on similar rows,",
+    AdaptedNominal: ", similar rows taken together,",
+}
 
 
 def _costs(costs: Any) -> str:

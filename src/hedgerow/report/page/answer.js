@@ -4,13 +4,16 @@
 
 const [FEW_DECISIONS, FEW_BARS, PATIENCE, REST] = [10, 10, 24, 150];
 
-const unitOf = (k) => (DATA.outcome_of[k] === null && DATA.decisions.length > 1 ? "" : DATA.unit);
+const unitOf = (k) => (DATA.shares[k] ? "" : DATA.unit);
 
-function changeWords(now, before, unit) {
+function changeWords(k, now, before) {
   const by = now - before;
-  return Math.abs(by) <= 1e-9 * Math.max(Math.abs(now), Math.abs(before))
-    ? `as on ${startName()}`
-    : `${withUnit(signed(by), unit)} against ${startName()} (${shown(before)})`;
+  if (Math.abs(by) <= 1e-9 * Math.max(Math.abs(now), Math.abs(before)))
+    return `as on ${startName()}`;
+  const words = DATA.shares[k]
+    ? `${signed(100 * by)} percentage points`
+    : withUnit(signed(by), unitOf(k));
+  return `${words} against ${startName()} (${amount(k, before)})`;
 }
 
 function showDecision() {
@@ -25,27 +28,25 @@ function showDecision() {
     element(
       "p",
       { class: "big", "data-value": decisions[k] },
-      shown(decisions[k]),
+      amount(k, decisions[k]),
       element("span", { class: "unit" }, unitOf(k) ? ` ${unitOf(k)}` : ""),
     ),
-    element(
-      "p",
-      { class: "change" },
-      changeWords(decisions[k], STATE.start.decision[k], unitOf(k)),
-    ),
+    element("p", { class: "change" }, changeWords(k, decisions[k], STATE.start.decision[k])),
   );
-  if (decisions.length > 1) showDecisions(decisions);
+  if (decisions.length > 1) keepingFocus(() => showDecisions(decisions));
 }
 
 const LIST = { all: false };
 
-// All decisions beside each other, the largest first; a click looks at one more closely.
+// All decisions beside each other, the largest first, shares before everything else; a click looks
+// at one more closely.
 function showDecisions(decisions) {
   const order = Array.from(decisions.keys()).sort(
-    (a, b) => Math.abs(decisions[b]) - Math.abs(decisions[a]),
+    (a, b) => DATA.shares[b] - DATA.shares[a] || Math.abs(decisions[b]) - Math.abs(decisions[a]),
   );
   const chosen = LIST.all ? order : order.slice(0, FEW_DECISIONS);
-  const most = Math.abs(decisions[order[0]]) || 1;
+  const alike = (k) => decisions.filter((_, other) => DATA.shares[other] === DATA.shares[k]);
+  const most = (k) => alike(k).reduce((a, z) => Math.max(a, Math.abs(z)), 1e-300);
   const rows = chosen.map((k) =>
     element(
       "li",
@@ -54,25 +55,31 @@ function showDecisions(decisions) {
         "button",
         {
           type: "button",
+          id: `decision-${k}`,
           class: "name",
           "aria-pressed": String(k === STATE.decision),
           onclick: () => lookAt("decision", k),
         },
         DATA.decisions[k],
       ),
-      track([[0, Math.abs(decisions[k]) / most, decisions[k] < 0 ? "down" : "up"]]),
-      element("span", { class: "figure", "data-decision": k }, shown(decisions[k])),
-      element("span", { class: "figure quiet" }, signed(decisions[k] - STATE.start.decision[k], 2)),
+      track([[0, Math.abs(decisions[k]) / most(k), decisions[k] < 0 ? "down" : "up"]]),
+      element("span", { class: "figure", "data-decision": k }, amount(k, decisions[k])),
+      element(
+        "span",
+        { class: "figure quiet" },
+        amountChange(k, decisions[k] - STATE.start.decision[k], 2),
+      ),
     ),
   );
   const more = element(
     "button",
     {
       type: "button",
+      id: "more-decisions",
       class: "plain",
       onclick: () => {
         LIST.all = !LIST.all;
-        showDecisions(decide(STATE.x));
+        keepingFocus(() => showDecisions(decide(STATE.x)));
       },
     },
     LIST.all ? "Show the ten largest" : `Show all ${decisions.length}`,
@@ -113,14 +120,13 @@ const GROUPS = DATA.inputs.flatMap((input, i) => {
   }));
 });
 
-const EXPLAINED = { last: null, took: 0, timer: null, all: false };
+const EXPLAINED = { took: 0, timer: null, all: false };
 
 function showWhy() {
   const k = STATE.decision;
   const began = performance.now();
   const found = attributeOne(STATE.x, k);
   EXPLAINED.took = performance.now() - began;
-  EXPLAINED.last = found;
   const parts = GROUPS.map((group) => ({
     name: group.name(),
     value: group.features.reduce((sum, j) => sum + found.values[j], 0),
@@ -149,25 +155,26 @@ function showWhy() {
   const thin = 0.004;
   const mark = (at) => [[place(at) - thin, place(at) + thin, "end"]];
   const lines = [
-    line("Usual decision", mark(found.baseline), shown(found.baseline), "end"),
+    line("Usual decision", mark(found.baseline), amount(k, found.baseline), "end"),
     ...first.map((part, i) =>
       line(
         part.name,
         [[place(steps[i]), place(steps[i + 1]), part.value < 0 ? "down" : "up"]],
-        signed(part.value),
+        amountChange(k, part.value),
         null,
       ),
     ),
-    line("This decision", mark(found.decision), shown(found.decision), "end"),
+    line("This decision", mark(found.decision), amount(k, found.decision), "end"),
   ];
   const more = element(
     "button",
     {
       type: "button",
+      id: "more-reasons",
       class: "plain",
       onclick: () => {
         EXPLAINED.all = !EXPLAINED.all;
-        showWhy();
+        keepingFocus(showWhy);
       },
     },
     EXPLAINED.all ? "Show the ten largest" : `Show all ${parts.length}`,
@@ -177,20 +184,23 @@ function showWhy() {
     parts.length > FEW_BARS + 1 ? more : "",
   );
   const gap = Math.abs(found.gap);
+  const exact = gap < 5e-10 * Math.max(Math.abs(found.decision), 1e-12);
   byId("gap").textContent =
-    `Each bar is what that input adds to the usual decision, the mean over ${BACKGROUND.length} rows of the data. The bars add up to this decision, up to ${gap < 5e-10 * Math.max(Math.abs(found.decision), 1e-12) ? "rounding" : shown(gap, 2)} (integrated gradients).`;
+    `Each bar is what that input adds to the usual decision, the mean over ${BACKGROUND.length} ` +
+    `rows of the data. The bars add up to this decision; the gap that is left is ` +
+    `${gap.toExponential(0).replace("-", "−")}${exact ? ", rounding" : ""} (expected integrated gradients).`;
 }
 
 // Explain in the next frame; if that takes long on this machine, wait until the reader rests.
 function explainSoon() {
   clearTimeout(EXPLAINED.timer);
-  EXPLAINED.timer = setTimeout(showWhy, EXPLAINED.took > PATIENCE ? REST : 0);
+  EXPLAINED.timer = setTimeout(() => keepingFocus(showWhy), EXPLAINED.took > PATIENCE ? REST : 0);
 }
 
 function showRoutes() {
   if (!(RULE instanceof Forest)) return;
   const chances = routes(STATE.x, STATE.tree);
-  const unit = UNITS.decision[STATE.decision];
+  const k = STATE.decision;
   const lines = ranked(chances)
     .slice(0, 4)
     .map((leaf) =>
@@ -200,7 +210,7 @@ function showRoutes() {
         element(
           "span",
           { class: "name" },
-          `${turns(leaf)} to ${shown(RULE.leaf(STATE.tree, leaf, STATE.decision) * unit)}`,
+          `${turns(leaf)} to ${amount(k, RULE.leaf(STATE.tree, leaf, k) * UNITS.decision[k])}`,
         ),
         track([[0, chances[leaf], "up"]]),
         element("span", { class: "figure" }, percent(chances[leaf])),

@@ -2,16 +2,18 @@
 //
 //   φ_j = mean over background rows i of (u_j − u_j^i) · ∫₀¹ ∂_j f(u^i + α(u − u^i)) dα
 //
-// They add up to f(u) − mean f(u^i); by how much they miss that is shown as the gap. Integrals use
-// 16 Gauss–Legendre nodes on 1, 2, 4, … panels until each row's own gap is at rounding. Along a
-// line every gate's logit is linear in α, so a row costs two passes over the weights, not one per
-// node; a network is cut at the kinks of its units, between which its raw output is linear.
+// They add up to f(u) − mean f(u^i); by how much they miss that is shown as the gap. The same holds
+// on every piece of the way, which tells where 16 Gauss–Legendre nodes are too few: such pieces are
+// halved until what they miss is rounding. Along a line every gate's logit is linear in α, so a row
+// costs two passes over the weights, not one per node; a network is cut at the kinks of its units,
+// between which its raw output is linear.
 
 const GAUSS = gaussLegendre(16);
 const GAUSS_SHORT = gaussLegendre(4); // for a network's many short pieces
 const FEW_KINKS = 24;
-const MOST_PANELS = 256;
-const [TOLERANCE, SETTLED] = [1e-11, 1e-8];
+const [MOST_PANELS, MOST_HALVINGS] = [256, 10];
+const [TOLERANCE, SETTLED] = [1e-10, 1e-8];
+const NEVER = 1e-18; // routes less likely than this are not followed
 
 // Nodes and weights on [0, 1], by Newton's method on the Legendre polynomial.
 function gaussLegendre(n) {
@@ -46,65 +48,75 @@ const ORIGINS = BACKGROUND.map((x) => {
   return { u, lines, decision: RULE.decide(u) };
 });
 
+// One tree along the line from logits a to logits b. `value` is its decision k at α; with slopes to
+// add to, the derivative by every logit goes there as well, `weight` times.
+const ALONG = { a: null, b: null, tree: 0, k: 0, alpha: 0, weight: 0, slopes: null };
+
+function visited(level, i, chance) {
+  const { a, b, tree, k, alpha, slopes } = ALONG;
+  if (level === RULE.depth) return RULE.leaf(tree, i, k);
+  const gate = 2 ** level - 1 + i;
+  const at = tree * RULE.gates + gate;
+  const left = sigmoid((a[at] + alpha * (b[at] - a[at])) / RULE.temperature);
+  const up = chance * left;
+  const down = chance * (1 - left);
+  const high = up > NEVER ? visited(level + 1, i, up) : 0;
+  const low = down > NEVER ? visited(level + 1, i + 2 ** level, down) : 0;
+  if (slopes) slopes[gate] += ALONG.weight * up * (1 - left) * (high - low);
+  return left * high + (1 - left) * low;
+}
+
+function treeAt(alpha, weight = 0, slopes = null) {
+  ALONG.alpha = alpha;
+  ALONG.weight = weight;
+  ALONG.slopes = slopes;
+  return visited(0, 0, 1);
+}
+
 // For each gate ∫ ∂f_k/∂logit dα along the way from logits a to logits b.
-function gateIntegrals(a, b, k, panels) {
-  const { trees, gates, depth, temperature } = RULE;
+function gateIntegrals(a, b, k) {
+  const { trees, gates, temperature } = RULE;
   const sums = new Float64Array(trees * gates);
-  const left = new Float64Array(gates);
-  const arrive = new Float64Array(gates);
-  const values = new Float64Array(RULE.leafCount);
-  for (let p = 0; p < panels; p++) {
-    for (const node of GAUSS) {
-      const alpha = (p + node.at) / panels;
-      const weight = node.weight / panels / trees / temperature;
-      for (let t = 0; t < trees; t++) {
-        const first = t * gates;
-        for (let g = 0; g < gates; g++) {
-          left[g] = RULE.left(a[first + g] + alpha * (b[first + g] - a[first + g]));
-        }
-        arrive[0] = 1;
-        for (let v = 0; v + 1 < depth; v++) {
-          const size = 2 ** v;
-          for (let i = 0; i < size; i++) {
-            const g = size - 1 + i;
-            arrive[2 * size - 1 + i] = arrive[g] * left[g];
-            arrive[3 * size - 1 + i] = arrive[g] * (1 - left[g]);
-          }
-        }
-        for (let l = 0; l < values.length; l++) values[l] = RULE.leaf(t, l, k);
-        for (let v = depth - 1; v >= 0; v--) {
-          const size = 2 ** v;
-          for (let i = 0; i < size; i++) {
-            const g = size - 1 + i;
-            const gap = values[i] - values[i + size];
-            sums[first + g] += weight * arrive[g] * left[g] * (1 - left[g]) * gap;
-            values[i] = values[i + size] + left[g] * gap;
-          }
-        }
+  const slopes = new Float64Array(gates);
+  for (let t = 0; t < trees; t++) {
+    Object.assign(ALONG, { a, b, k, tree: t });
+    const open = [{ from: 0, to: 1, first: treeAt(0), last: treeAt(1), halvings: 0 }];
+    while (open.length) {
+      const { from, to, first, last, halvings } = open.pop();
+      slopes.fill(0);
+      for (const node of GAUSS) {
+        treeAt(from + node.at * (to - from), (node.weight * (to - from)) / temperature, slopes);
       }
+      let missed = first - last;
+      for (let g = 0; g < gates; g++) missed += slopes[g] * (b[t * gates + g] - a[t * gates + g]);
+      const allowed = TOLERANCE * Math.max(Math.abs(first), Math.abs(last));
+      if (Math.abs(missed) <= allowed || halvings === MOST_HALVINGS) {
+        for (let g = 0; g < gates; g++) sums[t * gates + g] += slopes[g] / trees;
+        continue;
+      }
+      const middle = (from + to) / 2;
+      const value = treeAt(middle);
+      open.push({ from, to: middle, first, last: value, halvings: halvings + 1 });
+      open.push({ from: middle, to, first: value, last, halvings: halvings + 1 });
     }
   }
   return sums;
 }
 
-// ∫ ∂f_k/∂u_j dα for every feature, and what the sum over features comes to.
-function forestLine(origin, target, k, panels) {
-  const sums = gateIntegrals(origin.lines, target.lines, k, panels);
-  let total = 0;
-  sums.forEach((sum, g) => (total += sum * (target.lines[g] - origin.lines[g])));
-  const slopes = () => {
-    const out = new Float64Array(target.u.length);
-    for (let t = 0; t < RULE.trees; t++) {
-      const seen = RULE.featuresOf(t);
-      for (let g = t * RULE.gates; g < (t + 1) * RULE.gates; g++) {
-        for (let m = 0; m < seen.length; m++) {
-          out[seen[m]] += sums[g] * RULE.weights[g * RULE.width + m];
-        }
+// ∫ ∂f_k/∂u_j dα for every feature.
+function forestSlopes(origin, target, k) {
+  const sums = gateIntegrals(origin.lines, target.lines, k);
+  const out = new Float64Array(target.u.length);
+  for (let t = 0; t < RULE.trees; t++) {
+    const seen = RULE.featuresOf(t);
+    for (let g = t * RULE.gates; g < (t + 1) * RULE.gates; g++) {
+      if (sums[g] === 0) continue;
+      for (let m = 0; m < seen.length; m++) {
+        out[seen[m]] += sums[g] * RULE.weights[g * RULE.width + m];
       }
     }
-    return out;
-  };
-  return { total, slopes };
+  }
+  return out;
 }
 
 // The places in (0, 1) where hidden units of coordinates [first, end) switch on or off, in order.
@@ -173,7 +185,22 @@ function mappedLine(origin, target, k, panels) {
   }
   let total = 0;
   out.forEach((value, j) => (total += value * (target.u[j] - origin.u[j])));
-  return { total, slopes: () => out };
+  return { total, slopes: out };
+}
+
+// The same for networks and affine rules, with more panels until the row's own gap is rounding.
+function mappedSlopes(origin, target, k, span) {
+  const change = target.decision[k] - origin.decision[k];
+  let line = null;
+  let best = Infinity;
+  for (let panels = 1; panels <= MOST_PANELS && best > TOLERANCE * span; panels *= 2) {
+    const found = mappedLine(origin, target, k, panels);
+    const gap = Math.abs(found.total - change);
+    const settled = best < SETTLED * span && gap > best / 4; // nothing left but rounding
+    if (gap < best || !line) [line, best] = [found, gap];
+    if (settled) break;
+  }
+  return line.slopes;
 }
 
 // Attribution of one decision: values per feature, the usual decision, this one, and the gap.
@@ -189,18 +216,9 @@ function attributeOne(x, k) {
   const span = Math.max(...sizes, 1e-12);
   for (const origin of ORIGINS) {
     usual += origin.decision[k] / ORIGINS.length;
-    const change = target.decision[k] - origin.decision[k];
     if (hard) continue; // hard gates are flat between their jumps: all of it stays in the gap
-    let line;
-    let best = Infinity;
-    for (let panels = 1; panels <= MOST_PANELS && best > TOLERANCE * span; panels *= 2) {
-      const found = (forest ? forestLine : mappedLine)(origin, target, k, panels);
-      const gap = Math.abs(found.total - change);
-      const settled = best < SETTLED * span && gap > best / 4; // nothing left but rounding
-      if (gap < best || !line) [line, best] = [found, gap];
-      if (settled) break;
-    }
-    line.slopes().forEach((slope, j) => {
+    const slopes = forest ? forestSlopes(origin, target, k) : mappedSlopes(origin, target, k, span);
+    slopes.forEach((slope, j) => {
       values[j] += (slope * (u[j] - origin.u[j])) / ORIGINS.length;
     });
   }
@@ -212,9 +230,9 @@ function attributeOne(x, k) {
   return { values: scaled, baseline, decision, gap };
 }
 
-// The same for every decision, with the shapes that Python's explain.attribute has.
-function attribute(x) {
-  const all = Array.from(UNITS.decision, (_, k) => attributeOne(x, k));
+// The same for every decision, or some, with the shapes that Python's explain.attribute has.
+function attribute(x, decisions = Array.from(UNITS.decision.keys())) {
+  const all = decisions.map((k) => attributeOne(x, k));
   return {
     values: all.map((one) => Array.from(one.values)),
     baseline: all.map((one) => one.baseline),

@@ -86,7 +86,7 @@ function rowChart(place, rows, series, current, choose) {
     drawn(
       "text",
       { class: "tick", x: left - 8, y: up(tick) + 4, "text-anchor": "end" },
-      shown(tick),
+      `${shown(tick)}${series.unit}`,
     ),
   ]);
   for (const tick of ticks(rows[0], rows[rows.length - 1], width < 620 ? 4 : 8)) {
@@ -197,6 +197,8 @@ function histogram(panel, width) {
   );
 }
 
+const pair = (values) => values.map((value) => shown(value, 3)).join(" → ");
+
 function worstPanels(place, panels) {
   if (!panels.length) return;
   const key = element(
@@ -220,7 +222,7 @@ function worstPanels(place, panels) {
       element(
         "p",
         { class: "caption" },
-        `mean ${panel.means.map((v) => shown(v)).join(" → ")}, spread ${panel.spreads.map((v) => shown(v, 3)).join(" → ")}`,
+        `mean ${pair(panel.means)}, spread ${pair(panel.spreads)}`,
       ),
     );
   }

@@ -34,8 +34,7 @@ function controlFor(input, i) {
     });
     follow = (value) => {
       if (Number(slider.value) !== value) slider.value = value;
-      if (Number(number.value) !== value || number.value === "")
-        number.value = Number(value.toPrecision(12));
+      if (document.activeElement !== number) number.value = Number(value.toPrecision(6));
       const outside = value < input.least || value > input.most;
       hint.textContent = outside
         ? `outside the data, which go from ${shown(input.least)} to ${shown(input.most)}`
@@ -135,10 +134,11 @@ function setUpStarts() {
     if (what !== "start") return;
     const row = STATE.start.row;
     field.value = row ? row.number : "";
-    const outcomes =
-      row && row.outcome.length <= 3
-        ? `; what then happened: ${Array.from(row.outcome, (y, i) => (row.outcome.length > 1 ? `${DATA.outcomes[i]} ${shown(y)}` : withUnit(shown(y), DATA.unit))).join(", ")}`
-        : "";
+    const said = Array.from(row?.outcome ?? [], (y, i) =>
+      row.outcome.length > 1 ? `${DATA.outcomes[i]} ${shown(y)}` : withUnit(shown(y), DATA.unit),
+    );
+    const few = said.length > 0 && said.length <= 3;
+    const outcomes = few ? `; what then happened: ${said.join(", ")}` : "";
     byId("row-said").textContent = row
       ? `of ${shown(DATA.rows.total, 9)}${outcomes}`
       : "Mean of numbers, most common value of everything else.";

@@ -17,7 +17,7 @@ function unpacked(packed) {
 function shown(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) {
+  if (size !== 0 && (size < 1e-6 || size >= 1e9)) {
     return value
       .toExponential(digits - 1)
       .replace("-", "−")
@@ -43,6 +43,13 @@ const percent = (share, digits = 0) =>
     : `${(100 * share).toFixed(digits)} %`;
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+
+// A decision as it is counted: shares of a whole in percent, everything else in its own unit.
+const amount = (k, value, digits = 4) =>
+  DATA.shares[k] ? `${shown(100 * value, 3)} %` : shown(value, digits);
+
+const amountChange = (k, value, digits = 3) =>
+  DATA.shares[k] ? `${signed(100 * value, digits)} %` : signed(value, digits);
 
 const shortened = (text, most) =>
   text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
@@ -75,6 +82,13 @@ const element = (tag, attributes = {}, ...children) =>
 
 const drawn = (tag, attributes = {}, ...children) =>
   furnish(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// Draw something anew without taking the keyboard away from where it was.
+function keepingFocus(work) {
+  const id = document.activeElement?.id;
+  work();
+  if (id && document.activeElement?.id !== id) byId(id)?.focus({ preventScroll: true });
+}
 
 const byId = (id) => document.getElementById(id);
 

@@ -7,8 +7,10 @@ const ROW_NUMBERS = ROWS.map((row) => row.number);
 function drawRows() {
   const k = STATE.decision;
   const of = DATA.outcome_of[k];
+  const scale = DATA.shares[k] ? 100 : 1;
   const series = {
-    decision: ROW_DECISIONS.map((z) => z[k]),
+    unit: DATA.shares[k] ? " %" : "",
+    decision: ROW_DECISIONS.map((z) => scale * z[k]),
     outcome: of === null ? null : ROWS.map((row) => row.outcome[of]),
   };
   rowChart(byId("row-chart"), ROW_NUMBERS, series, STATE.start.row?.number, beginRow);
@@ -18,7 +20,8 @@ function drawRows() {
       : `all ${shown(ROWS.length, 9)} rows`;
   const what = DATA.decisions[k] === "decision" ? "The decision" : DATA.decisions[k];
   byId("row-caption").textContent =
-    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table. Click a row to look at it in the what-if panel.`;
+    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table. ` +
+    "Click a row to look at it in the what-if panel.";
 }
 
 function drawCharts() {
@@ -36,6 +39,7 @@ function drawCharts() {
     );
   worstPanels(byId("panels"), DATA.panels);
   drawRows();
+  if (RULE instanceof Forest) drawTree(byId("tree"));
 }
 
 // Where there are several decisions, a choice of the one that charts and explanations are about.
@@ -81,7 +85,7 @@ function setUp() {
   watch((what) => {
     if (what === "start" || what === "decision") drawRows();
   });
-  if (DATA.decisions.length > 1 && DATA.outcome_of[0] === null) STATE.decision = 1; // a weight, not the level
+  STATE.decision = Math.max(DATA.shares.indexOf(true), 0); // of a portfolio a weight, not the level
   beginRow(DATA.start);
   drawCharts();
   let width = window.innerWidth;
@@ -105,7 +109,7 @@ function setUp() {
 
 window.hedgerow = {
   decide: (x) => Array.from(decide(Float64Array.from(x))),
-  attribute: (x) => attribute(Float64Array.from(x)),
+  attribute: (x, decisions) => attribute(Float64Array.from(x), decisions),
   routes: (x, tree) => Array.from(routes(Float64Array.from(x), tree)),
   encode: (values) => Array.from(encode(values)),
   row: (number) => Array.from(ROWS.find((row) => row.number === number).context),

@@ -54,7 +54,7 @@ function layout(root) {
   return row;
 }
 
-function branch(from, to, chance) {
+function branch(from, to, chance, turn) {
   const bend = (from.x + to.x) / 2;
   const width = 1 + 9 * chance;
   return [
@@ -65,7 +65,12 @@ function branch(from, to, chance) {
     }),
     drawn(
       "text",
-      { class: "chance", x: to.x - 5, y: to.y - 5 - width / 2, "text-anchor": "end" },
+      {
+        class: "chance",
+        x: to.x - 5,
+        y: turn ? to.y + 13 + width / 2 : to.y - 5 - width / 2,
+        "text-anchor": "end",
+      },
       percent(chance),
     ),
   ];
@@ -84,12 +89,12 @@ function drawTree(place) {
   visit(root);
   const box = Math.min(mostWeights(), RULE.width) * LINE_H + 12;
   const pitch = Math.max(46, box / 2 + 8);
-  const room = (place.clientWidth - LEAF_W - 12) / Math.max(deepest, 1);
+  const room = (widthOf(place) - LEAF_W - 12) / Math.max(deepest, 1);
   const STEP_W = Math.min(Math.max(room, NARROW_STEP), WIDE_STEP);
   const GATE_W = STEP_W - BEND;
   const height = Math.max(leaves * pitch, box) + 12;
   const width = deepest * STEP_W + LEAF_W + 8;
-  const ink = [];
+  const [ink, labels] = [[], []]; // what is read lies above what is drawn
   const draw = (node) => {
     const [x0, y] = [4 + node.level * STEP_W, 6 + (node.row + 0.5) * pitch];
     if (node.level === RULE.depth) {
@@ -99,7 +104,7 @@ function drawTree(place) {
         drawn(
           "text",
           { class: "leaf-text", x: x0 + LEAF_W / 2, y: y + 5, "text-anchor": "middle" },
-          shown(value),
+          amount(decision, value),
         ),
       );
       return;
@@ -114,10 +119,12 @@ function drawTree(place) {
       );
       return;
     }
-    node.children.forEach((child) => {
+    node.children.forEach((child, turn) => {
       const from = { x: x0 + GATE_W, y };
       const to = { x: x0 + STEP_W, y: 6 + (child.row + 0.5) * pitch };
-      ink.push(...branch(from, to, child.chance));
+      const [line, label] = branch(from, to, child.chance, turn);
+      ink.push(line);
+      labels.push(label);
     });
     ink.push(
       drawn("rect", { class: "gate", x: x0, y: y - box / 2, width: GATE_W, height: box, rx: 6 }),
@@ -147,7 +154,7 @@ function drawTree(place) {
   };
   draw(root);
   const label = `Tree ${tree + 1} of ${RULE.trees}. ${routeWords(arrivals[RULE.depth])}`;
-  const figure = sheet(width, height, label, ...ink);
+  const figure = sheet(width, height, label, ...ink, ...labels);
   figure.setAttribute("width", width);
   place.replaceChildren(figure);
 }
@@ -184,7 +191,8 @@ function aloneWords() {
     0,
   );
   const all = decide(x)[decision];
-  return `This tree alone would decide ${shown(alone)}, all ${RULE.trees} together ${shown(all)}.`;
+  const [one, together] = [alone, all].map((value) => amount(decision, value));
+  return `This tree alone would decide ${one}, all ${RULE.trees} together ${together}.`;
 }
 
 function setUpTrees() {
@@ -225,7 +233,8 @@ function setUpTrees() {
     }
     const moved = STATE.values.some((value, i) => value !== STATE.start.values[i]);
     byId("tree-said").textContent =
-      `Shown for ${startName()}${moved ? ", as changed below" : ""}. ${routeWords(routes(STATE.x, STATE.tree))} ${aloneWords()}`;
+      `Shown for ${startName()}${moved ? ", as changed below" : ""}. ` +
+      `${routeWords(routes(STATE.x, STATE.tree))} ${aloneWords()}`;
     drawTree(byId("tree"));
   });
 }
