@@ -8,7 +8,7 @@ BENCH_INSTALLED := .venv/.installed-bench
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench clean chromium
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,7 +16,7 @@ help: ## show this list
 demo: $(INSTALLED) ## learn a robust ordering rule and show what it does
 	@$(BIN)/hedgerow demo
 
-test: $(INSTALLED) ## run the tests
+test: $(INSTALLED) chromium ## run the tests
 	@$(BIN)/python -m pytest
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
@@ -43,6 +43,16 @@ $(INSTALLED): pyproject.toml
 	@"$(PYTHON)" -m venv .venv
 	@$(PIP_INSTALL) -e ".[dev]"
 	@touch $@
+
+# Tests of reports look at them in a browser; where none can be installed, they are skipped.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
+	  command -v apt-get >/dev/null && $$as_root true 2>/dev/null && \
+	  echo "Installing Chromium for the tests of reports; this happens once." && \
+	  $$as_root apt-get update -qq && \
+	  $$as_root apt-get install -qq -y --no-install-recommends chromium >/dev/null || \
+	  echo "Chromium is not installed, so tests that look at reports in a browser are skipped." >&2; }
 
 $(BENCH_INSTALLED): $(INSTALLED)
 	@echo "Installing PyTorch into .venv for the benchmarks; this happens once."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._version import __version__
 
 if TYPE_CHECKING:
-    from hedgerow import datasets, explain, metrics, plots, portfolio, theory
+    from hedgerow import datasets, explain, metrics, plots, portfolio, report, theory
     from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.dual import RobustValue, robust_value
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
     from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
 
-_MODULES = ("datasets", "explain", "metrics", "plots", "portfolio", "theory")
+_MODULES = ("datasets", "explain", "metrics", "plots", "portfolio", "report", "theory")
 _HOMES = {
     "ambiguity": ("ERM", "KL", "CausalSinkhorn", "CausalWasserstein", "Sinkhorn"),
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
