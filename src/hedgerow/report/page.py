@@ -79,6 +79,15 @@ def paragraphs(sentences: list[str]) -> str:
     return "\n".join(f"  <p>{escape(sentence)}</p>" for sentence in sentences)
 
 
+def settings(pairs: list[tuple[str, str]]) -> str:
+    """What the model's settings mean, for those who ask."""
+    if not pairs:
+        return ""
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+    summary = "<summary>What the settings of the model mean</summary>"
+    return f'  <details>{summary}<dl class="terms">{listed}</dl></details>'
+
+
 def cost_rows(costs: list[Cost]) -> str:
     """Lines of the table of costs, the policy's own first."""
     lines = []

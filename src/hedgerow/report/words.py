@@ -141,6 +141,25 @@ _MODELS = {
 }
 
 
+def settings_words(subject: Subject) -> list[tuple[str, str]]:
+    """What the model's settings mean."""
+    model = subject.policy._given
+    return [
+        (name, meaning)
+        for name, meaning in _SETTINGS.items()
+        if getattr(model, name, None) is not None
+    ]
+
+
+_SETTINGS = {
+    "penalty": "price that a distribution pays per unit of distance from the data; the smaller, "
+    "the more the policy hedges",
+    "radius": "how far from the data a distribution may be; the larger, the more the policy hedges",
+    "epsilon": "how much a shifted row is blurred",
+    "order": "1: distance counts as such; 2: distance counts squared, so large shifts are dear",
+}
+
+
 def rule_words(subject: Subject) -> str:
     """What kind of rule it is."""
     rule = subject.policy.rule_
@@ -232,7 +251,8 @@ def robust_words(subject: Subject, value: RobustValue, mean: float, error: float
     if isinstance(subject.policy.ambiguity_, ERM):
         return [trained]
     within = value.stderr + value.bias
-    tolerance = f" (computed to within {number(within, 1)})" if within > 0 else ""
+    shown = within > 1e-6 * abs(value.value)
+    tolerance = f" (computed to within {number(within, 1)})" if shown else ""
     if not math.isfinite(value.value):
         meaning = "Its robust value is infinite: at this penalty nothing bounds how bad it can get."
     elif value.radius is not None:
@@ -248,13 +268,16 @@ def robust_words(subject: Subject, value: RobustValue, mean: float, error: float
             "what that world is charged for being unlike the data is taken off. The further the "
             "robust value lies above the average of training, the more could go wrong nearby."
         )
-    if mean - 2 * error > value.value:
-        kept = (
-            f"The rows of this report cost {number(mean)}{money} on average, more than the robust "
-            "value: they differ from the training data by more than the policy was hedged against."
-        )
+    rows = f"The rows of this report cost {number(mean)}{money} on average,"
+    if mean <= value.value:
+        kept = f"{rows} less than the robust value."
+    elif mean - 2 * error <= value.value:
+        kept = f"{rows} more than the robust value, but by no more than chance explains."
     else:
-        kept = f"The rows of this report cost {number(mean)}{money} on average, which is within it."
+        kept = (
+            f"{rows} more than the robust value: they differ from the training data by more than "
+            "the policy was hedged against."
+        )
     return [trained, meaning, kept]
 
 

@@ -155,6 +155,7 @@ def _page(
             ]
         ),
         "cost_rows": page.cost_rows(costs),
+        "settings": page.settings(words.settings_words(subject)),
         "robust": page.paragraphs(words.robust_words(subject, value, own.mean, own.error)),
         "importance": page.importance_bars(
             subject.labels, importance.values, np.argsort(-importance.values, kind="stable")
