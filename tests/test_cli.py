@@ -566,3 +566,55 @@ def test_portfolio_needs_both_files_or_neither(market_files, tmp_path):
     result = call("portfolio", "--returns", missing, *market_files[2:], "-o", tmp_path / "study")
     assert result.exit_code == 1
     assert "There is no file" in flat(result.output)
+
+
+class TestExplain:
+    def test_one_row(self, fitted, train):
+        result = call("explain", fitted, train, "--row", 12)
+        assert result.exit_code == 0, result.output
+        policy, table = hr.load(fitted), read_table(train)
+        X = work.features_of(policy, table)
+        found = hr.explain.attribute(policy, X.iloc[11], X)
+        text = flat(result.output)
+        assert f"decision {found.decision[0]:.4g}" in text
+        assert f"adds up to {found.decision[0] - found.baseline[0]:+.4g}" in text
+        sky = found.values[0, [j for j, name in enumerate(found.names) if "sky" in name]].sum()
+        assert f"sky {table['sky'][11]} {sky:+.3g}" in text  # one line for the one-hot column
+        assert "certain between" in text
+
+    def test_the_whole_policy(self, fitted, train, tmp_path):
+        figure = tmp_path / "importance.png"
+        result = call("explain", fitted, train, "--top", 2, "--figure", figure)
+        assert result.exit_code == 0, result.output
+        assert "1 others" in flat(result.output)
+        assert "decides as the policy does" in flat(result.output)
+        assert figure.stat().st_size > 1000
+
+    def test_a_forest_has_routes_and_several_decisions_names(self, train, tmp_path):
+        path, figure = tmp_path / "both.hedgerow", tmp_path / "row.png"
+        both = ["--outcome", "demand", "--outcome", "other"]
+        result = call(
+            "fit", train, *both, *COSTS, "--steps", 50, "--model", "erm", "--trees", 2, "-o", path
+        )
+        assert result.exit_code == 0, result.output
+        result = call("explain", path, train, "--row", 1, "--decision", "other", "--figure", figure)
+        assert result.exit_code == 0, result.output
+        assert "of 4 carry 99 %" in flat(result.output)
+        other = hr.load(path).predict(work.features_of(hr.load(path), read_table(train)))[0, 1]
+        assert f"other {other:.4g}" in flat(result.output)
+        assert figure.exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--row", 0], "There is no row 0"),
+            (["--row", 81], "has 80 rows, and the first is 1"),
+            (["--row", 1, "--decision", "sales"], "There is no decision 'sales'"),
+            (["--figure", "why.svg"], "must end in .png or .pdf"),
+            (["--decision", "demand"], "goes with --row"),
+        ],
+    )
+    def test_mistakes_get_one_sentence(self, fitted, train, arguments, message):
+        result = call("explain", fitted, train, *arguments)
+        assert result.exit_code != 0
+        assert message in flat(result.output)

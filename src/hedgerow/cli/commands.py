@@ -257,6 +257,43 @@ def evaluate(
         work.evaluate(policy, test, outcome)
 
 
+@app.command(
+    help="Say why a row's decision is what it is; without --row, what the policy looks at.\n\n"
+    "Each feature's part is in the decision's units, and the parts add up to how far the decision "
+    "is from the usual one."
+)
+def explain(
+    policy: PolicyFile,
+    data: Annotated[Path, typer.Argument(help="Table of contexts, CSV or Parquet.")],
+    row: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Which row to explain; the first is 1.")
+    ] = None,
+    background: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table to compare with; default: DATA itself."),
+    ] = None,
+    decision: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which decision; default: the most unusual one."),
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="NUMBER", help="Features to list.", min=1)] = 10,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it, .png or .pdf.")
+    ] = None,
+) -> None:
+    """Explain one decision, or the policy."""
+    for name, value in (("--background", background), ("--decision", decision)):
+        if value is not None and row is None:
+            raise typer.BadParameter("goes with --row.", param_hint=name)
+    with guarded("Stopped."):
+        from hedgerow.cli import explain as work_of_explain
+        from hedgerow.cli.work import prepare
+
+        prepare()
+        plan = work_of_explain.Plan(row, background, decision, top, figure)
+        work_of_explain.run(policy, data, plan)
+
+
 @app.command()
 def report(
     policy: PolicyFile,

@@ -126,7 +126,7 @@ def decide(path: Path, new: Path, out: Path | None) -> None:
         check_table_target(out)
     policy = load(path)
     table = read_table(new)
-    decisions = policy.predict(_features(policy, table)).reshape(len(table), -1)
+    decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
     names = (policy.columns_ or {}).get("outcomes") or [str(i) for i in range(decisions.shape[1])]
     headings = ["decision"] if len(names) == 1 else [f"decision_{name}" for name in names]
     for heading, values in zip(headings, decisions.T, strict=True):
@@ -148,7 +148,7 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
     if not names:
         raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
     Y = np.column_stack([numeric_column(table, name) for name in names])
-    X = _features(policy, table)
+    X = features_of(policy, table)
     losses = policy.losses(X, Y)
     constant = policy.units_.constant
     constant_losses = np.asarray(policy.loss(np.broadcast_to(constant, (len(Y), len(constant))), Y))
@@ -235,7 +235,7 @@ def _chosen(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return table.filter(items=names)
 
 
-def _features(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
+def features_of(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     """Treat a table as the training table was treated."""
     if policy.columns_:
         return TableEncoder.from_json(policy.columns_.get("encoder")).transform(table)

@@ -10,14 +10,15 @@ completeness fails in the end is part of the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow import _checks
-from hedgerow.explain.lens import lens_of
+from hedgerow.explain.lens import gathered, lens_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,22 @@ class Attribution:
     def ranked(self, decision: int = 0) -> Int[np.ndarray, " d"]:
         """Features in the order of how much they count, the largest first."""
         return np.argsort(-np.abs(self.values[decision]), kind="stable")
+
+    def grouped(self, groups: Mapping[str, Sequence[str]]) -> Attribution:
+        """Add up features that stand for one thing, such as the seven of a one-hot weekday.
+
+        ``groups`` maps what they are called together to the names of the features; features in no
+        group stay as they are. The context of a group of several is NaN.
+        """
+        members = gathered(self.names, groups)
+        return replace(
+            self,
+            values=np.stack([self.values[:, js].sum(axis=1) for js in members.values()], axis=1),
+            context=np.array(
+                [self.context[js[0]] if len(js) == 1 else np.nan for js in members.values()]
+            ),
+            names=tuple(members),
+        )
 
     @property
     def total(self) -> Float[np.ndarray, " d"]:

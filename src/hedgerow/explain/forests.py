@@ -110,8 +110,7 @@ class ForestArrays:
 
     def slopes(self, logits: Float[np.ndarray, "t g rows"]) -> Float[np.ndarray, "t g k rows"]:
         """∂f/∂(logit of each gate), the mean over trees included."""
-        signed = np.tanh(logits / 2)  # 2s − 1: faster than s itself
-        gates = (1 + signed) / 2
+        gates = expit(logits)
         reached = self.reach(gates)
         values = self.leaves[:, :, :, None]
         gaps = []  # left − right at every gate, deepest level first
@@ -119,7 +118,7 @@ class ForestArrays:
             left, right = np.split(values, 2, axis=1)
             gaps.append(left - right)
             values = right + _level(gates, level)[:, :, None, :] * gaps[-1]
-        steep = (1 - signed**2) / (4 * len(self.leaves))
+        steep = gates * (1 - gates) / len(self.leaves)
         parts = [
             (reached[level] * _level(steep, level))[:, :, None, :] * gaps[self.depth - 1 - level]
             for level in range(self.depth)

@@ -10,6 +10,7 @@ importance does not depend on what a feature is measured in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from jaxtyping import Float, Int
 from sklearn.inspection import permutation_importance as _permuted
 
 from hedgerow import _checks
-from hedgerow.explain.lens import Lens, forest_of, lens_of
+from hedgerow.explain.lens import Lens, forest_of, gathered, lens_of
 
 L = TypeVar("L", bound=Lens)
 
@@ -52,6 +53,12 @@ class Importance:
     def ranked(self) -> Int[np.ndarray, " d"]:
         """Features in the order of their scores, the largest first."""
         return np.argsort(-self.scores, kind="stable")
+
+    def grouped(self, groups: Mapping[str, Sequence[str]]) -> Importance:
+        """Add up features that stand for one thing; as for ``Attribution.grouped``."""
+        members = gathered(self.names, groups)
+        scores = np.array([self.scores[js].sum() for js in members.values()])
+        return Importance(scores, tuple(members))
 
     def __str__(self) -> str:
         """List the shares, the largest first."""

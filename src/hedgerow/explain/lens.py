@@ -9,7 +9,7 @@ by JAX. Work is done in pieces of bounded size, whatever the number of rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -260,6 +260,18 @@ def names_of(policy: RobustPolicy) -> tuple[str, ...]:
     if names is None:
         names = [f"feature {i}" for i in range(policy.n_features_in_)]
     return tuple(str(name) for name in names)
+
+
+def gathered(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    """Positions of the features of every group; a feature in no group is one by itself."""
+    home = {str(feature): str(name) for name, group in groups.items() for feature in group}
+    unknown = [feature for feature in home if feature not in names]
+    if unknown:
+        raise ValueError(f"There is no feature {unknown[0]!r} to put into a group.")
+    members: dict[str, list[int]] = {}
+    for j, name in enumerate(names):
+        members.setdefault(home.get(name, name), []).append(j)
+    return members
 
 
 def _slices(rows: int, cost: int) -> Iterator[slice]:

@@ -74,7 +74,7 @@ def waterfall(
     order, rest = largest(np.abs(parts), _checks.count("top", top))
     steps = np.append(parts[order], [parts[rest].sum()] * bool(len(rest)))
     stops = begin + np.cumsum(steps)
-    inputs = [(attribution.names[j], f" = {number(float(attribution.context[j]))}") for j in order]
+    inputs = [(attribution.names[j], _input(float(attribution.context[j]))) for j in order]
     words = [baseline_label, *inputs, *[f"… {len(rest)} others"] * bool(len(rest)), decision_label]
     with style():
         fig, axes = rows_of_bars(ax, len(words), 1.15)
@@ -109,6 +109,11 @@ def waterfall(
         if title:
             axes.set_title(title)
     return fig
+
+
+def _input(value: float) -> str:
+    """What a feature was; nothing for a group of features, which has no value of its own."""
+    return "" if np.isnan(value) else f" = {number(value)}"
 
 
 def attribution_scatter(
