@@ -22,7 +22,14 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/robustness.md", "docs/two_stage.md", "docs/portfolio.md"]
+    "page",
+    [
+        "README.md",
+        "docs/explain.md",
+        "docs/robustness.md",
+        "docs/two_stage.md",
+        "docs/portfolio.md",
+    ],
 )
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
