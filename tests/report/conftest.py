@@ -42,13 +42,6 @@ def history(rows=70, seed=0):
     )
 
 
-def learn(loss, X, Y, *, rule=None, ambiguity=None, steps=40, **settings):
-    ambiguity = ambiguity or hr.ERM()
-    solver = default_solver(ambiguity).set_params(steps=steps)
-    policy = hr.RobustPolicy(loss, ambiguity, rule=rule, solver=solver, random_state=0, **settings)
-    return policy.fit(X, Y)
-
-
 def invented(loss, X, Y, rule, seed=0):
     """A policy with random parameters, so that every gate, unit and leaf matters; not trained."""
     policy = hr.RobustPolicy.from_function(
@@ -72,14 +65,6 @@ def invented(loss, X, Y, rule, seed=0):
     return policy
 
 
-def from_table(table, columns, outcome="demand", **settings):
-    """A policy as the command makes it, which remembers the table's columns."""
-    encoder = TableEncoder().fit(table[columns])
-    policy = learn(hr.Newsvendor(1.0, 3.0), encoder.transform(table), table[outcome], **settings)
-    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": [outcome]}
-    return policy
-
-
 @pytest.fixture(scope="session")
 def table():
     return history()
@@ -87,20 +72,29 @@ def table():
 
 @pytest.fixture(scope="session")
 def hedged(table):
+    """A trained policy as the command makes it, which remembers the table's columns."""
     columns = ["day", "sky", "party", "wind", "guests"]
-    model = hr.CausalSinkhorn(10.0, 0.1, 2, x_scale="auto", y_scale="auto", loss_scale="auto")
-    return from_table(
-        table,
-        columns,
+    encoder = TableEncoder().fit(table[columns])
+    model = hr.KL(penalty=10.0, loss_scale="auto")
+    policy = hr.RobustPolicy(
+        hr.Newsvendor(1.0, 3.0),
+        model,
         rule=hr.SoftForest(trees=4, depth=3),
-        ambiguity=model,
-        nominal=hr.NeighbourNominal(5),
+        solver=default_solver(model).set_params(steps=40),
+        random_state=0,
     )
+    policy.fit(encoder.transform(table), table["demand"])
+    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": ["demand"]}
+    return policy
 
 
 @pytest.fixture(scope="session")
 def trusting(table):
-    return from_table(table, ["day", "sky", "party", "wind"], rule=hr.SoftForest(trees=4, depth=3))
+    encoder = TableEncoder().fit(table[["day", "sky", "party", "wind"]])
+    X, loss = encoder.transform(table), hr.Newsvendor(1.0, 3.0)
+    policy = invented(loss, X, table["demand"], hr.SoftForest(trees=2, depth=2))
+    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": ["demand"]}
+    return policy
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """What the page says, what it may not say, and what is refused, without a browser."""
 
 import base64
+import copy
+import hashlib
 import json
 import re
 
@@ -47,7 +49,7 @@ class TestContent:
         text = hedged_page.read_text()
         assert "<title>Kitchen</title>" in text
         assert "2020-03-01, 70 rows, hedgerow" in text
-        for words in ("demand, in portions", "Causal Sinkhorn", "Each unit left over costs 1 €"):
+        for words in ("demand, in portions", "KL divergence", "Each unit left over costs 1 €"):
             assert words in text
         places = [text.index(f'<section id="{name}"') for name in SECTIONS]
         assert places == sorted(places)
@@ -66,8 +68,6 @@ class TestContent:
         assert "default-src 'none'" in text
 
     def test_the_script_is_named_by_its_hash(self, hedged_page):
-        import hashlib
-
         text = hedged_page.read_text()
         script = re.search(r"<script>(.*)</script>\n</body>", text, re.DOTALL)[1]
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -163,17 +163,29 @@ class TestCosts:
 
 
 class TestScenario:
-    def test_the_worst_case_is_dearer_and_wider(self, hedged, hedged_page, table):
+    def test_the_worst_case_beside_the_data(self, hedged_page, table):
         data = data_of(hedged_page.read_text())
         outcome = data["panels"][0]
         assert outcome["name"] == "demand"
         assert sum(outcome["data"]) == pytest.approx(1)
         assert sum(outcome["worst"]) == pytest.approx(1)
         assert outcome["means"][0] == pytest.approx(table["demand"].mean())
-        assert outcome["spreads"][1] > outcome["spreads"][0]
         names = [value["name"] for value in data["values"]]
         assert names[2] == "Robust value"
         assert data["values"][3]["mean"] > data["values"][2]["mean"] > data["values"][0]["mean"]
+
+    def test_a_blurred_worst_case_is_dearer_and_wider(self, small):
+        policy, X, Y = small
+        hedging = copy.copy(policy)
+        hedging._given = hedging.ambiguity_ = hr.CausalSinkhorn(20.0, 0.5)
+        subject = Subject.read(hedging, X, Y)
+        scenario = scenario_of(subject, np.array([0.0, 2.0, 1.0]))
+        assert scenario.expected_loss > scenario.value > scenario.nominal
+        assert scenario.nominal == pytest.approx(policy.losses(X, Y).mean(), rel=1e-5)
+        assert [panel["name"] for panel in scenario.panels] == ["outcome", "feature 1", "feature 2"]
+        for panel in scenario.panels:
+            assert panel["spreads"][1] > panel["spreads"][0]
+            assert panel["edges"] == sorted(panel["edges"])
 
     def test_trusting_policies_have_none(self, small):
         policy, X, Y = small

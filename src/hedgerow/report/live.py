@@ -96,11 +96,16 @@ def _decision_set(subject: Subject) -> DecisionSet:
     return subject.policy.loss.decisions_for(subject.outcomes.shape[1])
 
 
+@jax.jit
+def _leaf_decisions(forest: Forest) -> jax.Array:
+    return forest.leaf_decisions()
+
+
 def _rule(rule: Any) -> dict[str, Any]:
     if isinstance(rule, Forest):
         trees, leaves, decisions = rule.leaves.shape
         with jax.enable_x64(True):
-            mapped = np.asarray(double(rule).leaf_decisions())
+            mapped = np.asarray(_leaf_decisions(double(rule)))
         return {
             "kind": "forest",
             "trees": trees,
