@@ -111,6 +111,7 @@ __all__ = [
     "metrics",
     "plots",
     "portfolio",
+    "report",
     "robust_value",
     "sinkhorn",
     "theory",

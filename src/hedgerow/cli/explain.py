@@ -97,10 +97,10 @@ def _whole(policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, plan: 
     print_facts([("policy", str(path)), ("rows", f"{len(X):,} of {data}")])
     say("\nWhat decisions depend on (share of the mean absolute slope, per standard deviation):")
     order, shares = found.ranked(), found.values
-    rows = [(found.names[j], "", f"{shares[j]:.1%}", shares[j]) for j in order[: plan.top]]
+    rows = [(found.names[j], "", f"{shares[j]:.1%}", float(shares[j])) for j in order[: plan.top]]
     if len(order) > plan.top:
         rest = shares[order[plan.top :]].sum()
-        rows.append((f"{len(order) - plan.top} others", "", f"{rest:.1%}", rest))
+        rows.append((f"{len(order) - plan.top} others", "", f"{rest:.1%}", float(rest)))
     _print_bars(rows)
     say("\nThe policy in words:")
     console().print(Text(f"\n{explain.words(policy, X, decision_names=_decision_names(policy))}"))
@@ -114,17 +114,17 @@ def _whole(policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, plan: 
 def _print_parts(found: explain.Attribution, row: pd.Series, decision: int, top: int) -> None:
     order, values = found.ranked(decision), found.values[decision]
     rows = [
-        (found.names[j], _shown(row.get(found.names[j])), f"{values[j]:+.3g}", values[j])
+        (found.names[j], _shown(row.get(found.names[j])), f"{values[j]:+.3g}", float(values[j]))
         for j in order[:top]
     ]
     if len(order) > top:
         rest = values[order[top:]].sum()
-        rows.append((f"{len(order) - top} others", "", f"{rest:+.3g}", rest))
+        rows.append((f"{len(order) - top} others", "", f"{rest:+.3g}", float(rest)))
     _print_bars(rows)
 
 
 def _print_bars(rows: list[tuple[str, str, str, float]]) -> None:
-    """Name, value, figure and a bar; bars to the left are negative."""
+    """Name, value, figure and a bar, coloured as in the figures."""
     largest = max((abs(size) for *_, size in rows), default=0.0) or 1.0
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="ellipsis", no_wrap=True, max_width=34)
@@ -133,7 +133,7 @@ def _print_bars(rows: list[tuple[str, str, str, float]]) -> None:
     table.add_column(no_wrap=True)
     for name, value, figure, size in rows:
         bar = "█" * round(BAR * abs(size) / largest)
-        table.add_row(Text(name), value, figure, Text(bar or "▏", "blue" if size >= 0 else "red"))
+        table.add_row(Text(name), value, figure, Text(bar or "▏", "dark_orange3" if size >= 0 else "blue"))
     console().print(table)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ class Lens(ABC):
         """Check contexts and return them as float64, in the user's units."""
         if hasattr(X, "columns"):
             return self.policy._contexts(X, reset=False)
-        X = check_array(_checks.numeric("X", X), dtype=np.float64, input_name="X")
+        X = check_array(_checks.numeric("X", X), dtype="float64", input_name="X")
         if X.shape[1] != len(self.names):
             raise ValueError(
                 f"X has {X.shape[1]} feature(s), but the policy was fitted with {len(self.names)}."
@@ -150,7 +150,8 @@ class ForestLens(Lens):
 
     def __init__(self, policy: RobustPolicy) -> None:
         super().__init__(policy)
-        self.forest = ForestArrays.of(policy.rule_, len(self.names), self.units.z_unit)
+        rule = cast(Forest, policy.rule_)
+        self.forest = ForestArrays.of(rule, len(self.names), self.units.z_unit)
 
     def _cost(self, power: int) -> int:
         trees, leaves, decisions = self.forest.leaves.shape

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -195,7 +196,10 @@ def _onto(
         return tuple(np.concatenate(side) for side in zip(*bounds, strict=True))  # pyright: ignore[reportReturnType]
     if isinstance(decision_set, Simplex):  # a share is least when it is low and the others high
         own = np.eye(len(low), dtype=bool)
-        least = np.diag(np.asarray(decision_set.from_raw(np.where(own, low[:, None], high))))
-        most = np.diag(np.asarray(decision_set.from_raw(np.where(own, high[:, None], low))))
-        return least, most
-    return np.asarray(decision_set.from_raw(low)), np.asarray(decision_set.from_raw(high))
+        low, high = np.where(own, low[:, None], high), np.where(own, high[:, None], low)
+        return np.diag(_mapped(decision_set, low)), np.diag(_mapped(decision_set, high))
+    return _mapped(decision_set, low), _mapped(decision_set, high)
+
+
+def _mapped(decision_set: DecisionSet, raw: np.ndarray) -> np.ndarray:
+    return np.asarray(decision_set.from_raw(jnp.asarray(raw)))

@@ -6,6 +6,7 @@ features. The package ``shap`` computes them.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def shap_values(
         Seed of the permutations used with more than ten features.
     """
     try:
-        import shap
+        shap: Any = import_module("shap")
     except ImportError:
         raise ImportError(
             "SHAP values need the package shap, which is not installed: "
@@ -48,5 +49,5 @@ def shap_values(
     masker = shap.maskers.Independent(known, max_samples=len(known))
     algorithm = "exact" if len(lens.names) <= MOST_EXACT else "permutation"
     explainer = shap.Explainer(lens.decide, masker, algorithm=algorithm, seed=seed)
-    found = explainer(rows, silent=True) if algorithm == "permutation" else explainer(rows)
+    found = explainer(rows, silent=True)
     return np.moveaxis(np.asarray(found.values).reshape(len(rows), len(lens.names), -1), 2, 1)
