@@ -176,7 +176,7 @@ def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
     if scenario.trouble and value.penalty is None:
         return []
     within = value.stderr + value.bias
-    return [
+    points = [
         {"name": "Average in training", "kind": "reference", "mean": value.nominal},
         {
             "name": "Average on these rows",
@@ -190,8 +190,11 @@ def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
             "mean": value.value,
             "ends": (value.value - within, value.value + within),
         },
-        {"name": "Worst world near training", "kind": "bad", "mean": value.expected_loss},
     ]
+    if value.radius is None:  # else the two are the same
+        worst = {"name": "Worst world near training", "kind": "bad", "mean": value.expected_loss}
+        points.append(worst)
+    return points
 
 
 def _importance_words(subject: Subject) -> str:
