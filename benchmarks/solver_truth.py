@@ -3,7 +3,8 @@
 F is evaluated with dense nodes in float64 (Gauss rules around contexts; closed forms or 256 Sobol
 points around outcomes) and minimised by L-BFGS to rounding. For affine rules that is the minimum;
 forests are not convex, so there it is the least value that many starts, and every rule that was
-offered as a candidate, led to.
+offered as a candidate, led to. A forest can also place its gates between nodes, however dense, and
+then F looks lower than it is: what a descent led to counts with its value on 1920 other nodes.
 """
 
 import json
@@ -24,6 +25,9 @@ RULES = {"affine": hr.Affine(), "forest": hr.SoftForest(trees=5, depth=2)}
 STARTS = {"affine": 2, "forest": 4}
 KEY = jax.random.key(0, impl="rbg")
 QUICKEST = hr.NestedSGD(steps=1, batch=1, nodes=1, outcome_nodes=1)
+DRAW = 20261116
+"""Seeds every problem's data; fixed before any solver had been run on them."""
+FINE, MANY_CLIMBS = hr.GaussQuadrature(16, panels=60), hr.Sobol(256)
 POLISH = {"maxiter": 600, "maxfun": 1200, "maxcor": 30, "ftol": 1e-11, "gtol": 1e-10}
 
 
@@ -50,10 +54,18 @@ class Case:
     @cached_property
     def objective(self) -> SampleAverage:
         """F and its gradient, in working units."""
+        return self._objective(self.nodes)
+
+    @cached_property
+    def check(self) -> SampleAverage:
+        """The same with other, finer nodes; where contexts climb, from many more starts."""
+        return self._objective(MANY_CLIMBS if self.model.ascends else FINE)
+
+    def _objective(self, nodes: Nodes) -> SampleAverage:
         problem = self.policy(QUICKEST).fit(self.X, self.Y).problem(self.X, self.Y)
         self.unit = problem.units.loss_unit
-        dense = hr.SAA(nodes=self.nodes, outcome_nodes=self.outcome_nodes)
-        return SampleAverage(problem.task(dense), KEY)
+        solver = hr.SAA(nodes=nodes, outcome_nodes=self.outcome_nodes)
+        return SampleAverage(problem.task(solver), KEY)
 
     def value(self, rule) -> tuple[float, float]:
         """F of a rule in the loss's units, and the norm of its gradient in working units."""
@@ -66,8 +78,9 @@ class Case:
         found = minimize(
             self.objective, self.objective.point(rule), jac=True, method="L-BFGS-B", options=POLISH
         )
-        self.best_seen = min(self.best_seen, found.fun * self.unit)
-        return found.fun * self.unit
+        value = self.check(found.x)[0] * self.unit
+        self.best_seen = min(self.best_seen, value)
+        return value
 
     def minimum(self, memory: Path) -> float:
         """The least value from several starts and from whatever else was polished or valued.
@@ -86,7 +99,7 @@ class Case:
 
 def demand(rows: int, repeats: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """One feature, demand whose spread grows with its distance from 0."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng([DRAW, 0])
     x = np.repeat(rng.normal(size=rows), repeats)
     y = 3 + x + (0.2 + 1.2 * np.abs(x)) * rng.normal(size=rows * repeats)
     return x[:, None], y
@@ -94,7 +107,7 @@ def demand(rows: int, repeats: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 def returns(rows: int = 150, assets: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """One feature that moves mean and risk of a few assets."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng([DRAW, 1])
     x = rng.normal(size=(rows, 1))
     means = 0.1 + 0.3 * x * rng.normal(size=assets)
     risk = np.exp(0.3 * x * rng.normal(size=assets))
@@ -103,7 +116,7 @@ def returns(rows: int = 150, assets: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 def two_demands(rows: int = 80) -> tuple[np.ndarray, np.ndarray]:
     """One feature that scales two demands."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng([DRAW, 2])
     x = rng.normal(size=(rows, 1))
     return x, np.exp(0.4 * x) * rng.gamma([2.0, 4.0], size=(rows, 2))
 
