@@ -120,6 +120,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "columns_")
         return np.array([name for c in self.columns_ for name in c.features], dtype=object)
 
+    def groups(self) -> dict[str, list[str]]:
+        """Return the features that came of each column."""
+        check_is_fitted(self, "columns_")
+        return {column.name: column.features for column in self.columns_}
+
+    def phrases(self) -> dict[str, str]:
+        """Return what a one-hot feature says in words: sky_sun says "sky is sun"."""
+        check_is_fitted(self, "columns_")
+        return {
+            feature: f"{column.name} is {value}"
+            for column in self.columns_
+            if column.kind == CATEGORY
+            for feature, value in zip(column.features, column.values, strict=True)
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return what was decided in ``fit`` as plain values that JSON can hold."""
         check_is_fitted(self, "columns_")

@@ -122,3 +122,17 @@ class TestShap:
         np.testing.assert_allclose(found.sum(axis=2), gaps, rtol=1e-6, atol=1e-9)
         again = explain.shap_values(policy, X[:2], X[:20])
         np.testing.assert_array_equal(found, again)
+
+
+def test_features_of_one_column_are_added_up():
+    policy, X = forest(), data()[0]
+    found, why = explain.importance(policy, X), explain.attribute(policy, X[0], X)
+    groups = {"both": ["feature 1", "feature 3"]}
+    grouped, why_grouped = found.grouped(groups), why.grouped(groups)
+    assert grouped.names == why_grouped.names == ("feature 0", "both", "feature 2")
+    assert grouped.values[1] == pytest.approx(found.values[1] + found.values[3])
+    assert why_grouped.values.sum() == pytest.approx(why.values.sum())
+    assert np.isnan(why_grouped.context[1])
+    assert why_grouped.context[2] == X[0, 2]
+    with pytest.raises(ValueError, match="no feature 'price' to put into a group"):
+        found.grouped({"both": ["price"]})

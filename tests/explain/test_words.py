@@ -119,3 +119,9 @@ def test_other_rules_are_distilled_and_not_hardened():
         explain.words(other("affine"), X, "hardened")
     with pytest.raises(ValueError, match="tree must lie between 0 and 2, got 3"):
         explain.words(forest(), X, "hardened", tree=3)
+
+
+def test_phrases_ask_about_zeros_and_ones():
+    found = explain.words(forest(), data()[0], phrases={"feature 3": "sky is sun"}, leaves=30)
+    assert "if sky is sun:" in found.text
+    assert "feature 3" not in found.text

@@ -103,7 +103,11 @@ def _whole(policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, plan: 
         rows.append((f"{len(order) - plan.top} others", "", f"{rest:.1%}", float(rest)))
     _print_bars(rows)
     say("\nThe policy in words:")
-    console().print(Text(f"\n{explain.words(policy, X, decision_names=_decision_names(policy))}"))
+    phrases = {}
+    if policy.columns_:
+        phrases = TableEncoder.from_json(policy.columns_.get("encoder")).phrases()
+    said = explain.words(policy, X, phrases=phrases, decision_names=_decision_names(policy))
+    console().print(Text(f"\n{said}"))
     if plan.figure is not None:
         from hedgerow.plots import importance, save_figure
 
@@ -133,7 +137,9 @@ def _print_bars(rows: list[tuple[str, str, str, float]]) -> None:
     table.add_column(no_wrap=True)
     for name, value, figure, size in rows:
         bar = "█" * round(BAR * abs(size) / largest)
-        table.add_row(Text(name), value, figure, Text(bar or "▏", "dark_orange3" if size >= 0 else "blue"))
+        table.add_row(
+            Text(name), value, figure, Text(bar or "▏", "dark_orange3" if size >= 0 else "blue")
+        )
     console().print(table)
 
 
@@ -182,8 +188,7 @@ def _groups(policy: RobustPolicy) -> dict[str, list[str]]:
     """Features that came of one column of the table."""
     if not policy.columns_:
         return {}
-    encoder = TableEncoder.from_json(policy.columns_.get("encoder"))
-    return {column.name: column.features for column in encoder.columns_}
+    return TableEncoder.from_json(policy.columns_.get("encoder")).groups()
 
 
 def _shown(value: object) -> str:

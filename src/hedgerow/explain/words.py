@@ -107,6 +107,7 @@ def words(
     leaves: int = 8,
     tolerance: float = 0.1,
     units: Mapping[str, str] | None = None,
+    phrases: Mapping[str, str] | None = None,
     decision_unit: str = "",
     decision_names: Sequence[str] | None = None,
 ) -> RuleWords:
@@ -130,6 +131,9 @@ def words(
         What counts as the same decision, as a share of it.
     units : dict of feature → unit, optional
         Written behind the features' names.
+    phrases : dict of feature → phrase, optional
+        How to ask whether a feature of zeros and ones is one, such as "sky is sun" for sky_sun
+        (``TableEncoder.phrases``).
     decision_unit : str
         Written behind decisions, such as "portions".
     decision_names : list of str, optional
@@ -151,13 +155,17 @@ def words(
         f"{name} [{(units or {})[name]}]" if name in (units or {}) else name for name in lens.names
     ]
     binary = np.all((rows == 0) | (rows == 1), axis=0)
+    asked = [
+        (phrases or {}).get(name, f"{title} is 1") if flag else ""
+        for name, title, flag in zip(lens.names, names, binary, strict=True)
+    ]
     called = list(decision_names or _outcomes(policy, decisions.shape[1]))
     if len(called) != decisions.shape[1]:
         raise ValueError(
             f"decision_names must name {decisions.shape[1]} decision(s), got {len(called)}."
         )
     unit = f" {decision_unit}" if decision_unit else ""
-    lines = _lines(root, names, binary, lambda z: _decision_words(z, called) + unit)
+    lines = _lines(root, names, asked, lambda z: _decision_words(z, called) + unit)
     apart = _difference(decide(root, rows), decisions)
     return RuleWords(
         text="\n".join(lines),
@@ -283,23 +291,23 @@ def _settled(node: Node, rows: np.ndarray, total: int) -> Node:
     )
 
 
-def _lines(node: Node, names: list[str], binary: np.ndarray, say: Any) -> list[str]:
+def _lines(node: Node, names: list[str], asked: list[str], say: Any) -> list[str]:
     if isinstance(node, Leaf):
         return [f"decide {say(node.decision)}  ({node.share:.0%} of rows)"]
-    question = _question(node, names, binary)
+    question = _question(node, names, asked)
     inner = "    "
     return [
         f"if {question}:",
-        *(inner + line for line in _lines(node.yes, names, binary, say)),
+        *(inner + line for line in _lines(node.yes, names, asked, say)),
         "otherwise:",
-        *(inner + line for line in _lines(node.no, names, binary, say)),
+        *(inner + line for line in _lines(node.no, names, asked, say)),
     ]
 
 
-def _question(node: Split, names: list[str], binary: np.ndarray) -> str:
+def _question(node: Split, names: list[str], asked: list[str]) -> str:
     first = node.columns[0]
-    if len(node.columns) == 1 and binary[first] and 0 < node.threshold <= 1:
-        return f"{names[first]} is 1"
+    if len(node.columns) == 1 and asked[first] and 0 < node.threshold <= 1:
+        return asked[first]
     text = names[first]
     for column, value in zip(node.columns[1:], node.coefficients[1:], strict=True):
         size = "" if abs(value) == 1 else f"{abs(value):g}·"

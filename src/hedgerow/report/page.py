@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.explain import Importance
 from hedgerow.report.costs import Cost, interval
 from hedgerow.report.words import number, percent
 
@@ -119,8 +120,9 @@ def cost_dots(costs: list[Cost]) -> list[dict[str, Any]]:
     ]
 
 
-def importance_bars(names: list[str], shares: np.ndarray, order: np.ndarray) -> str:
-    """Bars for the most important features, the others behind a button that needs no script."""
+def importance_bars(importance: Importance) -> str:
+    """Bars for the most important columns, the others behind a button that needs no script."""
+    names, shares, order = importance.names, importance.values, importance.ranked()
     largest = float(shares.max()) or 1.0
 
     def bar(j: int) -> str:

@@ -76,6 +76,12 @@ class Subject:
         )
 
     @property
+    def encoder(self) -> TableEncoder | None:
+        """How columns became features, if the policy knows."""
+        columns = self.policy.columns_
+        return TableEncoder.from_json(columns.get("encoder")) if columns else None
+
+    @property
     def rows(self) -> int:
         """How many there are."""
         return len(self.contexts)

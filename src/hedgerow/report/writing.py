@@ -11,8 +11,6 @@ from datetime import date as calendar
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hedgerow import explain
 from hedgerow._checks import instance
 from hedgerow._files import check_target, whole_file
@@ -96,7 +94,13 @@ def write_report(
     say(1, 4, "what it looks at")
     some = subject.contexts[evenly(subject.rows, MOST_EXPLAINED)]
     importance = explain.importance(policy, some)
-    rules = explain.words(policy, some, decision_unit=unit, decision_names=subject.decision_names)
+    rules = explain.words(
+        policy,
+        some,
+        phrases=subject.encoder.phrases() if subject.encoder else None,
+        decision_unit=unit,
+        decision_names=subject.decision_names,
+    )
     say(2, 4, "worst case")
     scenario = scenario_of(subject, importance.values)
     say(3, 4, "page")
@@ -158,7 +162,7 @@ def _page(
         "settings": page.settings(words.settings_words(subject)),
         "robust": page.paragraphs(words.robust_words(subject, value, own.mean, own.error)),
         "importance": page.importance_bars(
-            subject.labels, importance.values, np.argsort(-importance.values, kind="stable")
+            importance.grouped(subject.encoder.groups() if subject.encoder else {})
         ),
         "words": page.rules_in_words(rules),
         "trees": page.tree_browser(isinstance(policy.rule_, Forest), words.rule_words(subject)),

@@ -62,7 +62,7 @@ function showDecisions(decisions) {
         },
         DATA.decisions[k],
       ),
-      track([[0, Math.abs(decisions[k]) / most(k), decisions[k] < 0 ? "down" : "up"]]),
+      track([[0, Math.abs(decisions[k]) / most(k), decisions[k] < 0 ? "less" : ""]]),
       element("span", { class: "figure", "data-decision": k }, amount(k, decisions[k])),
       element(
         "span",
@@ -159,7 +159,7 @@ function showWhy() {
     ...first.map((part, i) =>
       line(
         part.name,
-        [[place(steps[i]), place(steps[i + 1]), part.value < 0 ? "down" : "up"]],
+        [[place(steps[i]), place(steps[i + 1]), part.value < 0 ? "less" : "more"]],
         amountChange(k, part.value),
         null,
       ),
@@ -212,7 +212,7 @@ function showRoutes() {
           { class: "name" },
           `${turns(leaf)} to ${amount(k, RULE.leaf(STATE.tree, leaf, k) * UNITS.decision[k])}`,
         ),
-        track([[0, chances[leaf], "up"]]),
+        track([[0, chances[leaf], ""]]),
         element("span", { class: "figure" }, percent(chances[leaf])),
       ),
     );
