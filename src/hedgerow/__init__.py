@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
+    from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.tables import TableEncoder
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
@@ -53,6 +54,7 @@ _HOMES = {
     "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
     "policy_file": ("PolicyFileError",),
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
+    "search": ("RobustPolicyCV",),
     "solvers": ("MLMC", "SAA", "SCGD", "SCSC", "NestedSGD"),
     "tables": ("TableEncoder",),
     "transport": ("DiscreteMeasure", "TransportResult", "causal_sinkhorn", "sinkhorn"),
@@ -93,6 +95,7 @@ __all__ = [
     "Product",
     "Reference",
     "RobustPolicy",
+    "RobustPolicyCV",
     "RobustValue",
     "Simplex",
     "Sinkhorn",

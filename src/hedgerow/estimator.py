@@ -115,17 +115,10 @@ class RobustPolicy(BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
-        loss, _, rule, _, solver = self._components()
-        data = self._read(X, y, sample_weight)
-        units = data.units
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
-        decision_set = single(data.decision_set.in_units(units.z_unit))
-        start = single(units.constant / units.z_unit)
-        first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
-        problem = Problem(first, data.nominal, units, loss, data.given)
-        training, report = self._learn(problem, solver, (key_train, key_value))
-        self._keep(data, training, key_value, report)
+        solver = self._components()[-1]
+        data, problem, keys = self._begin(X, y, sample_weight)
+        training, report = self._learn(problem, solver, keys)
+        self._keep(data, training, keys[1], report)
         if training.status == "diverged":
             slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
             warnings.warn(
@@ -135,6 +128,21 @@ class RobustPolicy(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _begin(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[_Data, Problem, tuple[jax.Array, jax.Array]]:
+        """The data, the problem with the rule that training begins with, and the keys for both."""
+        loss, _, rule, _, _ = self._components()
+        data = self._read(X, y, sample_weight)
+        units = data.units
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
+        decision_set = single(data.decision_set.in_units(units.z_unit))
+        start = single(units.constant / units.z_unit)
+        first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
+        problem = Problem(first, data.nominal, units, loss, data.given)
+        return data, problem, (key_train, key_value)
 
     def _learn(
         self, problem: Problem, solver: Solver, keys: tuple[jax.Array, jax.Array]

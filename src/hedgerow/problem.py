@@ -75,11 +75,16 @@ class Problem:
         )
 
     def task(
-        self, solver: Solver, penalty: float | None = None, allowance: Allowance | None = None
+        self,
+        solver: Solver,
+        penalty: float | None = None,
+        allowance: Allowance | None = None,
+        table: TrainingTable | None = None,
     ) -> Task:
         """Return what a solver trains on, in working units and float32.
 
-        Under a radius ``allowance`` is what it leaves and ``penalty`` where to begin.
+        Under a radius ``allowance`` is what it leaves and ``penalty`` where to begin. ``table``
+        saves building the same one again for another model.
         """
         model, loss = self.resolved(), self.working_loss()
         around = model.neighbourhood(self.units, self.loss)
@@ -94,7 +99,8 @@ class Problem:
             priced = priced.replace(penalty=penalty)
         return Task(
             rule=self.rule,
-            table=TrainingTable.build(self.nominal, self.units, solver.outcomes_per_context),
+            table=table
+            or TrainingTable.build(self.nominal, self.units, solver.outcomes_per_context),
             setting=single(setting),
             ambiguity=single(priced),
             slots=model.slots(self.nominal),

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import hedgerow as hr
 from hedgerow.nominal import EmpiricalNominal
 from hedgerow.solvers import TrainingTable
-from hedgerow.solvers.loop import _stretch
+from hedgerow.solvers.loop import stretch
 from hedgerow.units import Units
 from tests.problems import AUTO, QUICK, SMALL, history
 
@@ -52,7 +52,7 @@ def test_second_fit_and_changed_numbers_do_not_recompile():
     model = hr.Sinkhorn(5.0, 0.1, **AUTO)
     policy = hr.RobustPolicy(LOSS, model, SMALL, solver=QUICK, random_state=0)
     policy = clone(policy).fit(X, y)  # a clone, because set_params reaches into shared parts
-    compiled = _stretch._cache_size()
+    compiled = stretch._cache_size()
     policy.fit(X + 1, y * 2)
     policy.set_params(
         ambiguity__penalty=7.0,
@@ -64,7 +64,7 @@ def test_second_fit_and_changed_numbers_do_not_recompile():
         loss__holding=0.2,
         random_state=3,
     ).fit(X, y)
-    assert _stretch._cache_size() == compiled
+    assert stretch._cache_size() == compiled
 
 
 def test_reports_progress_in_the_loss_units():

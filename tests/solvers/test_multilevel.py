@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.solvers import multilevel
-from hedgerow.solvers.loop import _begin, _Draws
+from hedgerow.solvers.loop import _Draws, begin_state
 from hedgerow.solvers.sample_average import SampleAverage
 from hedgerow.solvers.task import Priced, begin
 from tests.problems import AffineNewsvendor
@@ -32,7 +32,7 @@ def gradients(problem, solver, draws=DRAWS, climbs=None):
     if climbs is not None:
         task = task._replace(setting=eqx.tree_at(lambda s: s.climbs, task.setting, climbs))
     learned, fixed = begin(task)
-    state = _begin(learned, solver, 1)
+    state = begin_state(learned, solver, 1)
     priced = Priced(task.ambiguity, task.allowance)
 
     def one(key):

@@ -8,6 +8,7 @@ from hedgerow.plots.attributions import attribution_scatter, waterfall
 from hedgerow.plots.explanations import importance, partial_dependence
 from hedgerow.plots.policies import decision_curve, training_curve
 from hedgerow.plots.portfolio import held, wealth
+from hedgerow.plots.search import search_map
 from hedgerow.plots.style import save_figure
 from hedgerow.plots.transport import transport_plans
 from hedgerow.plots.tree import tree
@@ -20,6 +21,7 @@ __all__ = [
     "importance",
     "partial_dependence",
     "save_figure",
+    "search_map",
     "training_curve",
     "transport_plans",
     "tree",

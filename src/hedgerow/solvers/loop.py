@@ -67,15 +67,16 @@ def descend(
     """
     parameters, fixed = begin(task)
     pooled = task.ambiguity.pooled or solver.shares_tracker
-    state = _begin(parameters, solver, 1 if pooled or not solver.remembers else task.slots)
+    state = begin_state(parameters, solver, 1 if pooled or not solver.remembers else task.slots)
     priced = Priced(task.ambiguity, task.allowance)
-    steps = int(solver.steps)
+    steps = min(int(solver.steps), solver.stop_after or int(solver.steps))
+    solver = solver.replace(stop_after=None)  # whatever it is, the program is the same
     history = np.empty(0)
     status = None
     try:
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
-            reached, objectives = _stretch(
+            reached, objectives = stretch(
                 state, length, fixed, task.table, task.setting, priced, solver, key
             )
             objectives = np.asarray(objectives[:length], dtype=np.float64)
@@ -98,7 +99,7 @@ def descend(
 
 
 @partial(jax.jit, static_argnames="trackers")
-def _begin(parameters: Learned, solver: StochasticSolver, trackers: int) -> State:
+def begin_state(parameters: Learned, solver: StochasticSolver, trackers: int) -> State:
     """Return the state before the first step."""
     return State(
         parameters=parameters,
@@ -111,7 +112,7 @@ def _begin(parameters: Learned, solver: StochasticSolver, trackers: int) -> Stat
 
 
 @jax.jit
-def _stretch(
+def stretch(
     state: State,
     length: Array,
     fixed: FittedRule,

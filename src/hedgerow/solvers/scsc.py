@@ -52,6 +52,7 @@ class SCSC(StochasticSolver):
         optimizer: Any = None,
         tracking: float = 0.2,
         tolerance: float = 0.0,
+        stop_after: int | None = None,
     ) -> None:
         self.trackers = trackers
         super().__init__(
@@ -66,6 +67,7 @@ class SCSC(StochasticSolver):
             optimizer=optimizer,
             tracking=tracking,
             tolerance=tolerance,
+            stop_after=stop_after,
         )
 
     def check(self) -> None:

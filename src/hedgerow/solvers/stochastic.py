@@ -53,6 +53,8 @@ class StochasticSolver(Solver):
     tracking : float in (0, 1]
         β, the weight of this step's estimate in what is remembered; it falls with the step size, to
         a tenth at most.
+    stop_after : int or None
+        Stop after this many steps, with step sizes falling as if for all ``steps``; None: run all.
     tolerance : float
         Stop early once five stretches of steps in a row bring less than this relative improvement
         of the objective; 0: never.
@@ -75,6 +77,7 @@ class StochasticSolver(Solver):
         optimizer: optax.GradientTransformation | None = None,
         tracking: float = 0.2,
         tolerance: float = 0.0,
+        stop_after: int | None = None,
     ) -> None:
         self.steps = steps
         self.batch = batch
@@ -87,6 +90,7 @@ class StochasticSolver(Solver):
         self.optimizer = optimizer
         self.tracking = tracking
         self.tolerance = tolerance
+        self.stop_after = stop_after
         self.check()
 
     def check(self) -> None:
@@ -97,6 +101,8 @@ class StochasticSolver(Solver):
         _checks.fraction("tracking", self.tracking)
         _checks.nonnegative("tolerance", self.tolerance)
         _checks.one_of("decay", self.decay, ("cosine", "constant"))
+        if self.stop_after is not None:
+            _checks.count("stop_after", self.stop_after)
         if self.averaging != 0:
             _checks.fraction("averaging", self.averaging)
 

@@ -1,0 +1,105 @@
+"""A search at a glance: held-out losses over penalties and epsilons (paper: Figure 6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.plots.style import INK, axes_for, style
+from hedgerow.search import RobustPolicyCV
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def search_map(
+    search: RobustPolicyCV,
+    *,
+    loss_label: str = "held-out loss",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the mean held-out loss for every penalty and epsilon, at its best number of steps.
+
+    Where rules, nominals or orders were tried too, it is the best of them. The chosen pair is
+    framed; an infinite penalty is the empirical risk, which has no epsilon.
+
+    Parameters
+    ----------
+    search : RobustPolicyCV
+        After ``fit``.
+    loss_label : str
+        What the colours count.
+    title : str, optional
+    ax : Axes, optional
+        Where to draw; None: a new figure.
+    """
+    table: Any = search.cv_results_
+    if "epsilon" not in table or table["epsilon"].isna().all():
+        raise ValueError("There is no map to draw: no model with an epsilon was tried.")
+    hedged = table[np.isfinite(table["penalty"])]
+    cells = hedged.pivot_table(
+        index="epsilon", columns="penalty", values="mean_loss", aggfunc="min"
+    )
+    penalties, epsilons = list(cells.columns), list(cells.index)
+    values = cells.to_numpy(dtype=float)
+    plain = table[np.isinf(table["penalty"])]
+    if len(plain):
+        values = np.column_stack([values, np.full(len(epsilons), plain["mean_loss"].min())])
+        penalties.append(np.inf)
+    finite = values[np.isfinite(values)]
+    with style():
+        fig, axes = axes_for(ax)
+        image = axes.imshow(
+            values,
+            origin="lower",
+            aspect="auto",
+            cmap="viridis_r",
+            vmin=finite.min(),
+            vmax=np.quantile(finite, 0.9) if np.ptp(finite) > 0 else None,
+        )
+        axes.set_xticks(range(len(penalties)), [_number(p) for p in penalties])
+        axes.set_yticks(range(len(epsilons)), [_number(e) for e in epsilons])
+        middle = np.mean(image.get_clim())
+        for (i, j), value in np.ndenumerate(values):
+            axes.text(
+                j,
+                i,
+                f"{value:.4g}" if np.isfinite(value) else "–",
+                ha="center",
+                va="center",
+                color="white" if value < middle else INK,
+                fontsize=8,
+            )
+        _frame(axes, search.best_params_, penalties, epsilons)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        axes.set_xlabel("penalty (∞: empirical risk)" if len(plain) else "penalty")
+        axes.set_ylabel("epsilon")
+        fig.colorbar(image, ax=axes, label=loss_label, extend="max")
+        if title:
+            axes.set_title(title)
+    return fig
+
+
+def _frame(
+    axes: Any, chosen: dict[str, Any], penalties: list[float], epsilons: list[float]
+) -> None:
+    """Frame what was chosen: one cell, or the column of the empirical risk."""
+    from matplotlib.patches import Rectangle
+
+    column = penalties.index(chosen["penalty"])
+    rows = (0, len(epsilons))
+    if "epsilon" in chosen:
+        row = epsilons.index(chosen["epsilon"])
+        rows = (row, row + 1)
+    corner = (column - 0.5, rows[0] - 0.5)
+    axes.add_patch(
+        Rectangle(corner, 1, rows[1] - rows[0], fill=False, edgecolor=INK, linewidth=2.5)
+    )
+
+
+def _number(value: float) -> str:
+    return "∞" if np.isinf(value) else f"{value:g}"

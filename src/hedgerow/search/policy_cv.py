@@ -1,0 +1,306 @@
+"""Choosing by cross-validation: penalties, epsilons, orders, nominals, rules and training steps.
+
+Every candidate is trained on every fold and judged by its mean loss on what the fold holds out.
+Candidates that differ in penalty and epsilon only are trained together, all folds at once, in one
+compiled program (``solvers.grid``). Training is watched every 100 steps, so that when to stop is
+chosen along with the rest, for the empirical risk as for every model.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Self, cast
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow._progress import reporter
+from hedgerow.ambiguity import ERM, Ambiguity, PenalisedAmbiguity
+from hedgerow.dual import RobustValue
+from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
+from hedgerow.losses import Loss
+from hedgerow.nominal import EmpiricalNominal, Nominal
+from hedgerow.rules import Rule, SoftForest
+from hedgerow.search.folds import Family, Trial, checkpoints, try_family
+from hedgerow.solvers import SCSC, NestedSGD
+from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.table_files import require_pandas
+
+PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
+EPSILONS = (0.03, 0.1, 0.3)
+SELECTIONS = ("best", "one-standard-error")
+
+
+class RobustPolicyCV(BaseEstimator):
+    """A ``RobustPolicy`` whose settings are chosen by cross-validation.
+
+    Parameters
+    ----------
+    loss : Loss
+        What decisions cost.
+    ambiguity : Ambiguity or None
+        What to hedge against; its penalty and epsilon are those to be chosen. None: that of
+        ``RobustPolicy``.
+    penalties : sequence of float
+        Penalties to try; ``inf`` is the empirical risk, hedged against nothing. Inadmissible ones
+        are left out, unless all are.
+    epsilons : sequence of float
+        Epsilons to try, where the model has one.
+    orders : sequence of int or None
+        Orders to try, where the model has one; None: the model's own.
+    nominals, rules : sequence or None
+        Nominals and rules to try; None: ``EmpiricalNominal()``, ``SoftForest()``.
+    solver : StochasticSolver or None
+        How to train: ``steps`` is the most there can be. None: ``SCSC(nodes=1)``.
+    cv : int, splitter or iterable
+        As scikit-learn has it; ``TimeSeriesSplit()`` for what comes in time.
+    selection : {"best", "one-standard-error"}
+        Least mean loss; or, among those within one standard error of it (over folds), the most
+        hedged: the smallest penalty, then the largest epsilon, then the fewest steps.
+    refit : bool
+        Train on all data with what was chosen.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Processes for candidates that cannot share a program (orders, nominals, rules), by joblib.
+    verbose : bool or callable
+        True shows progress; a callable gets (done, in all, least loss so far).
+
+    Attributes
+    ----------
+    cv_results_ : pandas.DataFrame
+        One row per candidate and number of steps, the best first: settings, mean loss, standard
+        error, loss of every fold. Losses of trainings that diverged are infinite.
+    best_params_ : dict
+        The chosen rule, nominal, order, penalty, epsilon and steps.
+    best_score_ : float
+        Minus the mean loss of what was chosen, as for ``score``.
+    best_estimator_ : RobustPolicy
+        Trained on all data, if ``refit``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load_restaurant("steak")
+    >>> search = hr.RobustPolicyCV(hr.Newsvendor(1, 3), random_state=0)
+    >>> search.fit(data.data[:500], data.target[:500]).best_params_  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        ambiguity: Ambiguity | None = None,
+        penalties: Sequence[float] = PENALTIES,
+        epsilons: Sequence[float] = EPSILONS,
+        orders: Sequence[int] | None = None,
+        nominals: Sequence[Nominal] | None = None,
+        rules: Sequence[Rule] | None = None,
+        solver: StochasticSolver | None = None,
+        cv: Any = 5,
+        selection: str = "best",
+        refit: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: Any = False,
+    ) -> None:
+        self.loss = loss
+        self.ambiguity = ambiguity
+        self.penalties = penalties
+        self.epsilons = epsilons
+        self.orders = orders
+        self.nominals = nominals
+        self.rules = rules
+        self.solver = solver
+        self.cv = cv
+        self.selection = selection
+        self.refit = refit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Try every candidate on every fold, choose, and train on all data."""
+        _checks.one_of("selection", self.selection, SELECTIONS)
+        families = self._families()
+        reader = families[0].policy(self.loss, ERM(), None, 0)
+        reader._read(X, y, sample_weight)  # what is wrong is said before the work
+        weights = _checks.weights(sample_weight, len(y))
+        splitter: Any = check_cv(self.cv)
+        splits = list(splitter.split(X, y))
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        trials = self._search(families, (X, y, weights), splits, seed)
+        if not trials:
+            raise ValueError("No penalty is admissible on every fold; try larger ones.")
+        self._choose(trials)
+        if self.refit:
+            family, model, steps = self._chosen
+            policy = family.policy(self.loss, model, steps, seed)
+            with warnings.catch_warnings():
+                if self.ambiguity is None:  # nobody asked for a causal model by name
+                    warnings.filterwarnings("ignore", message="Every context occurs once")
+                self.best_estimator_ = policy.fit(X, y, sample_weight)
+            self.n_features_in_ = policy.n_features_in_
+            if hasattr(policy, "feature_names_in_"):
+                self.feature_names_in_ = policy.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decide, by what was chosen."""
+        return self._policy.predict(X)
+
+    def losses(self, X: Any, y: Any) -> np.ndarray:
+        """Return the loss of the decision on each row."""
+        return self._policy.losses(X, y)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return minus the mean loss: larger is better."""
+        return self._policy.score(X, y, sample_weight)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chosen policy to a file that ``hedgerow.load`` reads."""
+        self._policy.save(path)
+
+    @property
+    def robust_value_(self) -> RobustValue:
+        """Certified value of the chosen policy on the training data."""
+        return self._policy.robust_value_
+
+    @property
+    def cv_results_(self) -> Any:
+        """What was tried and what it cost, the best first, as a pandas table."""
+        check_is_fitted(self, "results_")
+        table = require_pandas().DataFrame(self.results_)
+        return table.sort_values("mean_loss", kind="stable").reset_index(drop=True)
+
+    @property
+    def _policy(self) -> RobustPolicy:
+        check_is_fitted(self, "results_")
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("There is no policy to ask, because refit=False.")
+        return self.best_estimator_
+
+    def _families(self) -> list[Family]:
+        """Candidates, gathered by what can be trained in one program."""
+        template: Any = self.ambiguity or DEFAULT_AMBIGUITY
+        _checks.instance("ambiguity", template, PenalisedAmbiguity, "a model with a penalty")
+        penalties = [float(penalty) for penalty in _listed("penalties", self.penalties)]
+        finite = [penalty for penalty in penalties if math.isfinite(penalty)]
+        settings = template.get_params(deep=False) | {"radius": None}
+        orders, epsilons = [{}], [{}]
+        if "order" in settings:
+            orders = [{"order": order} for order in self.orders or (settings["order"],)]
+        if "epsilon" in settings:
+            epsilons = [{"epsilon": e} for e in _listed("epsilons", self.epsilons)]
+        solver = self.solver or SCSC(nodes=1)
+        _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
+        plain = self.solver or NestedSGD(nodes=1)
+        families = []
+        for rule, nominal in product(
+            self.rules or (SoftForest(),), self.nominals or (EmpiricalNominal(),)
+        ):
+            for order in orders if finite else ():
+                models = [
+                    type(template)(**(settings | order | epsilon | {"penalty": penalty}))
+                    for penalty, epsilon in product(finite, epsilons)
+                ]
+                families.append(Family(rule, nominal, models, solver))
+            if len(finite) < len(penalties):
+                families.append(Family(rule, nominal, [ERM()], plain))
+        return families
+
+    def _search(
+        self, families: list[Family], data: Any, splits: list[Any], seed: int
+    ) -> list[Trial]:
+        """Train everything; in processes if asked, else with progress."""
+        if self.n_jobs not in (None, 1):
+            work = (
+                delayed(try_family)(family, self.loss, data, splits, seed) for family in families
+            )
+            found = Parallel(n_jobs=self.n_jobs)(work)
+            return [trial for trials in cast(list, found) for trial in trials]
+        total = sum(len(checkpoints(family.solver)) for family in families) * len(splits)
+        done, trials = 0, []
+        with reporter(self.verbose, 1.0) as report:
+
+            def watch(folds: int, least: float) -> None:
+                nonlocal done
+                done += folds
+                if report is not None:
+                    report(done, total, least, None)
+
+            for family in families:
+                trials += try_family(family, self.loss, data, splits, seed, watch)
+        return trials
+
+    def _choose(self, trials: list[Trial]) -> None:
+        """Put the results down and choose."""
+        rows, places = [], []
+        for trial in trials:
+            for i, steps in enumerate(trial.steps):
+                losses = trial.losses[:, i]
+                error = losses.std(ddof=1) / math.sqrt(len(losses)) if len(losses) > 1 else 0.0
+                rows.append(
+                    {
+                        "rule": repr(trial.family.rule),
+                        "nominal": repr(trial.family.nominal),
+                        **_settings(trial.model),
+                        "steps": steps,
+                        "mean_loss": losses.mean(),
+                        "standard_error": error,
+                        **{f"fold_{k}": loss for k, loss in enumerate(losses)},
+                    }
+                )
+                places.append((trial.family, trial.model, steps))
+        means = np.array([row["mean_loss"] for row in rows])
+        if not np.any(np.isfinite(means)):
+            raise ValueError("Every training diverged; lower the solver's learning_rate.")
+        best = int(np.argmin(means))
+        if self.selection == "one-standard-error":
+            near = np.flatnonzero(means <= means[best] + rows[best]["standard_error"])
+            best = int(min(near, key=lambda i: _hedging(rows[i])))
+        self.results_ = {name: [row.get(name) for row in rows] for name in rows[0] | rows[-1]}
+        self._chosen = places[best]
+        family, model, steps = places[best]
+        self.best_params_ = {
+            "rule": family.rule,
+            "nominal": family.nominal,
+            **_settings(model),
+            "steps": steps,
+        }
+        self.best_score_ = -float(means[best])
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that Y is required and may have several columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    """At least one value."""
+    listed = list(np.atleast_1d(np.asarray(values, dtype=float)))
+    if not listed:
+        raise ValueError(f"{name} must hold at least one number.")
+    return [float(_checks.positive(name, v)) if math.isfinite(v) else v for v in listed]
+
+
+def _settings(model: Ambiguity) -> dict[str, float]:
+    """What is tried of a model; the empirical risk has an infinite penalty."""
+    if isinstance(model, ERM):
+        return {"penalty": math.inf}
+    known = model.get_params(deep=False)
+    return {name: known[name] for name in ("order", "penalty", "epsilon") if name in known}
+
+
+def _hedging(row: dict[str, Any]) -> tuple[float, float, int]:
+    """Smaller for candidates that hedge more."""
+    return row["penalty"], -(row.get("epsilon") or 0.0), row["steps"]

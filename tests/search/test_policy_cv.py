@@ -1,0 +1,198 @@
+"""Cross-validation: the grid trains what single fits train, judges by what is held out, chooses."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold, TimeSeriesSplit
+
+import hedgerow as hr
+from tests.problems import AUTO, history
+
+LOSS = hr.Newsvendor(0.6, 1.0)
+SMALL = hr.SoftForest(trees=2, depth=2)
+SHORT = hr.SCSC(steps=250, batch=16, nodes=1)
+
+
+def search(**settings):
+    given = {"penalties": (3.0, 30.0), "epsilons": (0.1, 0.3), "rules": [SMALL], "solver": SHORT}
+    return hr.RobustPolicyCV(LOSS, **({"random_state": 0, "cv": 3} | given | settings))
+
+
+@pytest.fixture(scope="module")
+def found():
+    X, y = history(90)
+    return search().fit(X, y), X, y
+
+
+def test_losses_are_those_of_single_fits(found):
+    """Folds and models trained together end where each ends alone."""
+    cv, X, y = found
+    table = cv.cv_results_
+    seed = cv.best_estimator_.random_state
+    for penalty, epsilon, steps in ((3.0, 0.3, 250), (30.0, 0.1, 100)):
+        row = table[
+            (table.penalty == penalty) & (table.epsilon == epsilon) & (table.steps == steps)
+        ].iloc[0]
+        for k, (train, test) in enumerate(KFold(3).split(X)):
+            alone = hr.RobustPolicy(
+                LOSS,
+                hr.CausalSinkhorn(penalty, epsilon, **AUTO),
+                SMALL,
+                solver=clone(SHORT).set_params(stop_after=steps),
+                random_state=seed,
+            ).fit(X[train], y[train])
+            # float32 sums in another order, over some hundred steps of Adam
+            assert row[f"fold_{k}"] == pytest.approx(-alone.score(X[test], y[test]), rel=2e-3)
+
+
+def test_the_least_mean_loss_is_chosen(found):
+    cv = found[0]
+    table = cv.cv_results_
+    assert len(table) == 2 * 2 * 3
+    folds = table[[f"fold_{k}" for k in range(3)]].to_numpy()
+    np.testing.assert_allclose(table.mean_loss, folds.mean(axis=1))
+    np.testing.assert_allclose(table.standard_error, folds.std(axis=1, ddof=1) / math.sqrt(3))
+    first = table.iloc[0]
+    assert first.mean_loss == table.mean_loss.min() == -cv.best_score_
+    for name in ("penalty", "epsilon", "steps"):
+        assert cv.best_params_[name] == first[name]
+
+
+def test_what_was_chosen_is_trained_on_everything(found):
+    cv, X, y = found
+    policy = cv.best_estimator_
+    assert len(policy.history_) == cv.best_params_["steps"]
+    assert policy.ambiguity.penalty == cv.best_params_["penalty"]
+    np.testing.assert_array_equal(cv.predict(X), policy.predict(X))
+    assert cv.score(X, y) == policy.score(X, y)
+    assert cv.robust_value_.value == policy.robust_value_.value
+    assert cv.n_features_in_ == 3
+
+
+def test_one_standard_error_prefers_to_hedge(found):
+    _, X, y = found
+    cautious = search(selection="one-standard-error").fit(X, y)
+    table = cautious.cv_results_
+    best = table.iloc[0]
+    near = table[table.mean_loss <= best.mean_loss + best.standard_error]
+    assert cautious.best_params_["penalty"] == near.penalty.min()
+    hedged = near[near.penalty == near.penalty.min()]
+    assert cautious.best_params_["epsilon"] == hedged.epsilon.max()
+
+
+def test_an_infinite_penalty_is_the_empirical_risk():
+    X, y = history(60)
+    cv = search(penalties=(3.0, math.inf), epsilons=(0.1,)).fit(X, y)
+    table = cv.cv_results_
+    assert set(table.penalty) == {3.0, math.inf}
+    assert np.isnan(table[np.isinf(table.penalty)].epsilon).all()
+    only = search(penalties=(math.inf,)).fit(X, y)
+    assert isinstance(only.best_estimator_.ambiguity, hr.ERM)
+
+
+def test_rules_nominals_and_orders_are_tried():
+    X, y = history(60)
+    cv = search(
+        rules=[hr.Constant(), hr.Affine()],
+        nominals=[hr.EmpiricalNominal(), hr.NeighbourNominal(5)],
+        orders=(1, 2),
+        penalties=(5.0,),
+        epsilons=(0.1,),
+    ).fit(X, y)
+    kinds = cv.cv_results_[["rule", "nominal", "order"]].drop_duplicates()
+    assert len(kinds) == 8
+
+
+def test_inadmissible_penalties_are_left_out():
+    """p = 1 is infinite at small penalties; what is left is chosen from."""
+    X, y = history(60)
+    cv = search(orders=(1,), penalties=(1e-3, 5.0), epsilons=(0.1,)).fit(X, y)
+    assert set(cv.cv_results_.penalty) == {5.0}
+    with pytest.raises(ValueError, match="No penalty is admissible"):
+        search(orders=(1,), penalties=(1e-3,), epsilons=(0.1,)).fit(X, y)
+
+
+def test_time_comes_in_growing_folds():
+    X, y = history(60)
+    rules = [hr.Affine()]
+    cv = search(cv=TimeSeriesSplit(2), penalties=(5.0,), epsilons=(0.1,), rules=rules).fit(X, y)
+    assert {"fold_0", "fold_1"} <= set(cv.cv_results_.columns)
+    assert np.isfinite(cv.best_score_)
+
+
+def test_weights_reach_training_and_judgement():
+    X, y = history(60)
+    y = y.copy()
+    y[::2] += 50  # rows that do not count must not show
+    weights = np.tile([0.0, 1.0], 30)
+    few = {"penalties": (5.0,), "epsilons": (0.1,), "cv": KFold(3)}
+    weighted = search(**few).fit(X, y, sample_weight=weights)
+    assert -weighted.best_score_ < 5
+
+
+def test_processes_find_the_same():
+    X, y = history(60)
+    settings = {"rules": [hr.Constant(), hr.Affine()], "penalties": (5.0,), "epsilons": (0.1,)}
+    alone = search(**settings).fit(X, y)
+    from joblib import parallel_backend
+
+    with parallel_backend("threading"):
+        together = search(n_jobs=2, **settings).fit(X, y)
+    np.testing.assert_allclose(alone.results_["mean_loss"], together.results_["mean_loss"])
+
+
+def test_progress_is_told():
+    X, y = history(60)
+    seen = []
+    search(verbose=lambda *told: seen.append(told), penalties=(5.0,), epsilons=(0.1,)).fit(X, y)
+    assert [done for done, _, _ in seen] == [3, 6, 9]
+    assert {total for _, total, _ in seen} == {9}
+
+
+def test_several_outcomes_and_tables():
+    pandas = pytest.importorskip("pandas")
+    X, y = history(60)
+    table = pandas.DataFrame(X, columns=["a", "b", "c"])
+    Y = pandas.DataFrame({"one": y, "two": 2 * y})
+    cv = search(penalties=(5.0,), epsilons=(0.1,), rules=[hr.Affine()]).fit(table, Y)
+    assert cv.predict(table).shape == (60, 2)
+    assert list(cv.feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"selection": "luck"}, "selection must be one of"),
+        ({"penalties": ()}, "penalties must hold at least one number"),
+        ({"penalties": (-1.0,)}, "penalties must be greater than 0"),
+        ({"ambiguity": hr.ERM()}, "a model with a penalty"),
+        ({"solver": hr.SAA()}, "a stochastic solver"),
+    ],
+)
+def test_mistakes_get_one_sentence(settings, message):
+    X, y = history(60)
+    with pytest.raises((ValueError, TypeError), match=message):
+        search(**settings).fit(X, y)
+
+
+def test_without_refit_there_is_nothing_to_ask():
+    X, y = history(60)
+    cv = search(refit=False, penalties=(5.0,), epsilons=(0.1,)).fit(X, y)
+    with pytest.raises(AttributeError, match="refit=False"):
+        cv.predict(X)
+
+
+def test_parameters_can_be_read_and_cloned():
+    cv = search()
+    assert clone(cv).get_params()["cv"] == 3
+
+
+def test_training_can_stop_before_its_schedule_ends():
+    X, y = history(60)
+    whole = hr.RobustPolicy(LOSS, rule=SMALL, solver=SHORT, random_state=0).fit(X, y)
+    part = hr.RobustPolicy(
+        LOSS, rule=SMALL, solver=clone(SHORT).set_params(stop_after=100), random_state=0
+    ).fit(X, y)
+    np.testing.assert_array_equal(part.history_, whole.history_[:100])
