@@ -25,6 +25,7 @@ def test_there_are_examples():
     "page",
     [
         "README.md",
+        "docs/choosing.md",
         "docs/explain.md",
         "docs/robustness.md",
         "docs/two_stage.md",

@@ -70,8 +70,8 @@ def search_map(
                 f"{value:.4g}" if np.isfinite(value) else "–",
                 ha="center",
                 va="center",
-                color="white" if value < middle else INK,
-                fontsize=8,
+                color=INK if value < middle else "white",
+                fontsize=9,
             )
         _frame(axes, search.best_params_, penalties, epsilons)
         axes.spines[:].set_visible(False)
