@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow.estimator import RobustPolicy
+from hedgerow.explain.lens import names_of
 from hedgerow.losses import MeanCVaR, MeanVariance
 from hedgerow.rules import GivenRule
 from hedgerow.tables import CATEGORY, DATE, DATE_PARTS, TableEncoder
@@ -67,7 +68,7 @@ class Subject:
             table=X.rename(columns=str) if _is_raw_table(policy, X) else None,
             contexts=contexts,
             outcomes=outcomes,
-            features=_feature_names(policy),
+            features=list(names_of(policy)),
             labels=_labels(policy),
             outcome_names=names,
             decision_names=_decision_names(policy, names),
@@ -147,17 +148,10 @@ def _is_raw_table(policy: RobustPolicy, X: Any) -> bool:
     return not encoded or all(column.kind == "number" for column in encoder.columns_)
 
 
-def _feature_names(policy: RobustPolicy) -> list[str]:
-    names = getattr(policy, "feature_names_in_", None)
-    if names is None:
-        return [f"feature {i}" for i in range(policy.n_features_in_)]
-    return [str(name) for name in names]
-
-
 def _labels(policy: RobustPolicy) -> list[str]:
     """Names of features in words; only an encoder knows which column each of them came from."""
     if not policy.columns_:
-        return _feature_names(policy)
+        return list(names_of(policy))
     labels = []
     for column in TableEncoder.from_json(policy.columns_.get("encoder")).columns_:
         if column.kind == CATEGORY:
