@@ -448,7 +448,9 @@ def test_policies_saved_from_python_work_by_their_feature_names(tmp_path):
 
 
 def test_a_missing_extra_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "hedgerow.cli.commands")
+    for module in ("app", "learning", "asking", "studies", "commands"):
+        monkeypatch.delitem(sys.modules, f"hedgerow.cli.{module}")
+        monkeypatch.delattr(cli, module)
     monkeypatch.setitem(sys.modules, "typer", None)
     with pytest.raises(SystemExit, match=r"needs typer, .*: pip install 'hedgerow\[cli\]'"):
         cli.main()

@@ -86,9 +86,10 @@ def instance(name: str, value: Any, kind: type, hint: str) -> Any:
 def fitted_policy(value: Any) -> Any:
     """Return ``value`` if it is a policy; whether it has been fitted, the policy says itself."""
     if isinstance(value, type) or not hasattr(value, "problem"):
+        chosen = " Give its best_estimator_." if hasattr(value, "best_estimator_") else ""
         raise TypeError(
             "policy must be a fitted hedgerow.RobustPolicy, or one made by "
-            f"RobustPolicy.from_function; got {reprlib.repr(value)}."
+            f"RobustPolicy.from_function; got a {type(value).__name__}.{chosen}"
         )
     return value
 

@@ -136,3 +136,5 @@ def test_features_of_one_column_are_added_up():
     assert why_grouped.context[2] == X[0, 2]
     with pytest.raises(ValueError, match="no feature 'price' to put into a group"):
         found.grouped({"both": ["price"]})
+    with pytest.raises(ValueError, match="in one group only"):
+        found.grouped({"one": ["feature 1"], "two": ["feature 1"]})

@@ -107,6 +107,8 @@ def test_units_and_names_are_written():
     assert re.search(r"decide [\d.]+ portions", found.text)
     shares = explain.words(portfolio("forest"), X, decision_names=["level", "A", "B", "C"])
     assert re.search(r"decide [ABC] 0\.\d+, [ABC] 0", shares.text)
+    with pytest.raises(ValueError, match="no feature 'price' to give a unit to"):
+        explain.words(forest(), X, units={"price": "€"})
     with pytest.raises(ValueError, match=r"must name 4 decision\(s\), got 1"):
         explain.words(portfolio("forest"), X, decision_names=["A"])
 

@@ -167,7 +167,13 @@ def test_several_outcomes_and_tables():
         ({"selection": "luck"}, "selection must be one of"),
         ({"penalties": ()}, "penalties must hold at least one number"),
         ({"penalties": (-1.0,)}, "penalties must be greater than 0"),
+        ({"penalties": (math.nan,)}, "penalties must be finite"),
+        ({"epsilons": (math.inf,)}, "epsilons must be finite"),
+        ({"penalties": "many"}, "penalties must be a number, got 'many'"),
+        ({"rules": hr.Affine()}, "rules must be a list of what to try"),
+        ({"nominals": []}, "nominals must be a list of what to try"),
         ({"ambiguity": hr.ERM()}, "a model with a penalty"),
+        ({"ambiguity": hr.KL(radius=0.5)}, "ambiguity has a radius"),
         ({"solver": hr.SAA()}, "a stochastic solver"),
     ],
 )
@@ -175,6 +181,13 @@ def test_mistakes_get_one_sentence(settings, message):
     X, y = history(60)
     with pytest.raises((ValueError, TypeError), match=message):
         search(**settings).fit(X, y)
+
+
+def test_explanations_want_the_chosen_policy(found):
+    cv, X, _ = found
+    with pytest.raises(TypeError, match="Give its best_estimator_"):
+        hr.explain.importance(cv, X)
+    assert hr.explain.importance(cv.best_estimator_, X).values.sum() == pytest.approx(1)
 
 
 def test_without_refit_there_is_nothing_to_ask():

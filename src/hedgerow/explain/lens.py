@@ -266,6 +266,8 @@ def names_of(policy: RobustPolicy) -> tuple[str, ...]:
 def gathered(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
     """Positions of the features of every group; a feature in no group is one by itself."""
     home = {str(feature): str(name) for name, group in groups.items() for feature in group}
+    if len(home) < sum(len(group) for group in groups.values()):
+        raise ValueError("A feature can be in one group only, or its part would count twice.")
     unknown = [feature for feature in home if feature not in names]
     if unknown:
         raise ValueError(f"There is no feature {unknown[0]!r} to put into a group.")

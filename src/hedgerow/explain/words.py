@@ -145,6 +145,9 @@ def words(
     trees = len(lens.forest.leaves) if isinstance(lens, ForestLens) else None
     kind = kind or ("hardened" if trees == 1 else "distilled")
     _checks.one_of("kind", kind, ("hardened", "distilled"))
+    unknown = [name for name in units or {} if name not in lens.names]
+    if unknown:
+        raise ValueError(f"There is no feature {unknown[0]!r} to give a unit to.")
     decisions = lens.decide(rows)
     if kind == "distilled":
         tree, root = None, _distilled(rows, decisions, _checks.count("leaves", leaves, least=2))

@@ -191,12 +191,15 @@ class RobustPolicyCV(BaseEstimator):
         """Candidates, gathered by what can be trained in one program."""
         template: Any = self.ambiguity or DEFAULT_AMBIGUITY
         _checks.instance("ambiguity", template, PenalisedAmbiguity, "a model with a penalty")
-        penalties = [float(penalty) for penalty in _listed("penalties", self.penalties)]
+        if template.radius is not None:
+            raise ValueError("ambiguity has a radius; penalties are chosen here, so give it one.")
+        penalties = _listed("penalties", self.penalties)
         finite = [penalty for penalty in penalties if math.isfinite(penalty)]
         settings = template.get_params(deep=False) | {"radius": None}
         orders, epsilons = [{}], [{}]
         if "order" in settings:
-            orders = [{"order": order} for order in self.orders or (settings["order"],)]
+            listed = _several("orders", self.orders, settings["order"])
+            orders = [{"order": order} for order in listed]
         if "epsilon" in settings:
             epsilons = [{"epsilon": e} for e in _listed("epsilons", self.epsilons)]
         solver = self.solver or SCSC(nodes=1)
@@ -204,7 +207,8 @@ class RobustPolicyCV(BaseEstimator):
         plain = self.solver or NestedSGD(nodes=1)
         families = []
         for rule, nominal in product(
-            self.rules or (SoftForest(),), self.nominals or (EmpiricalNominal(),)
+            _several("rules", self.rules, SoftForest()),
+            _several("nominals", self.nominals, EmpiricalNominal()),
         ):
             for order in orders if finite else ():
                 models = [
@@ -285,12 +289,24 @@ class RobustPolicyCV(BaseEstimator):
         return tags
 
 
-def _listed(name: str, values: Any) -> list[Any]:
-    """At least one value."""
-    listed = list(np.atleast_1d(np.asarray(values, dtype=float)))
-    if not listed:
+def _several(name: str, given: Any, default: Any) -> list[Any]:
+    """At least one of something; None: the default alone."""
+    if given is None:
+        return [default]
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) == 0:
+        raise TypeError(f"{name} must be a list of what to try, or None; got {given!r}.")
+    return list(given)
+
+
+def _listed(name: str, values: Any) -> list[float]:
+    """At least one positive number; a penalty may be infinite."""
+    found = [values] if np.ndim(values) == 0 else list(values)
+    if not found:
         raise ValueError(f"{name} must hold at least one number.")
-    return [float(_checks.positive(name, v)) if math.isfinite(v) else v for v in listed]
+    return [
+        math.inf if name == "penalties" and value == math.inf else _checks.positive(name, value)
+        for value in found
+    ]
 
 
 def _settings(model: Ambiguity) -> dict[str, float]:
