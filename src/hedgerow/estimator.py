@@ -31,6 +31,7 @@ from hedgerow.packing import pack, unpack
 from hedgerow.problem import Problem
 from hedgerow.rules import GivenRule, Rule, SoftForest
 from hedgerow.rules.base import build_rule, decide_rows
+from hedgerow.slopes import outcome_slopes
 from hedgerow.solvers import Solver, Training, default_solver
 from hedgerow.units import Units
 
@@ -140,7 +141,8 @@ class RobustPolicy(BaseEstimator):
         key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
         decision_set = single(data.decision_set.in_units(units.z_unit))
         start = single(units.constant / units.z_unit)
-        first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start)
+        slopes = outcome_slopes(data.nominal, units)
+        first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start, slopes)
         problem = Problem(first, data.nominal, units, loss, data.given)
         return data, problem, (key_train, key_value)
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Box, Free, Nonnegative, Simplex, SoftForest
+from hedgerow.rules.base import Slopes
 from hedgerow.rules.soft_forest import MOST_DEPTH, Forest
 from tests.oracles import double, gradient_by_differences, single
 
@@ -267,6 +268,46 @@ def test_initial_gates_have_the_promised_scale():
     assert np.std(built.gate_weights) == pytest.approx(2.0 / 3, rel=0.03)
 
 
+def informed(rule, explained, seed=0):
+    """A new forest on 4 features that has been told of two directions."""
+    slopes = Slopes(np.array([[1, 0, 0, 0], [0, 0.6, -0.8, 0]], np.float32), np.float32(explained))
+    start = jnp.ones(1, jnp.float32)
+    return jax.jit(lambda key: rule.build(key, FEATURES, Free(1), start, slopes))(
+        jax.random.key(seed)
+    )
+
+
+def test_informed_gates_look_where_outcomes_rise():
+    built = informed(SoftForest(trees=500, depth=2, gate_scale=2.0), [0.3, 0.1])
+    weights = np.asarray(built.gate_weights).reshape(-1, FEATURES)
+    first = weights[:, 0] != 0
+    assert np.mean(first) == pytest.approx(0.75, abs=0.05)  # 1500 draws, three of four
+    np.testing.assert_allclose(weights[~first][:, 1] * -0.8, weights[~first][:, 2] * 0.6, rtol=1e-5)
+    steepness = np.abs(weights[first][:, 0])
+    assert 1.0 <= steepness.min() < 1.1
+    assert 2.9 < steepness.max() <= 3.0
+    assert np.mean(weights[first][:, 0] > 0) == pytest.approx(0.5, abs=0.05)
+    places = np.asarray(built.gate_biases).ravel()[first] / steepness
+    assert np.abs(places).max() <= 1.04  # the 85 % quantile of a standard normal
+
+
+def test_gates_are_random_where_nothing_is_known_or_wanted():
+    nothing = informed(SoftForest(trees=3, depth=2), [0.0, 0.0])
+    random = informed(SoftForest(trees=3, depth=2, gates="random"), [0.5, 0.5])
+    np.testing.assert_array_equal(nothing.gate_weights, random.gate_weights)
+    assert np.all(np.asarray(random.gate_weights) != 0)
+    assert np.all(np.isfinite(nothing.gate_biases))
+
+
+def test_informed_trees_of_few_features_see_their_part_of_the_direction():
+    built = informed(SoftForest(trees=20, depth=1, features_per_tree=2), [0.0, 0.2])
+    direction = np.array([0, 0.6, -0.8, 0])
+    for tree in range(20):
+        seen = direction[np.asarray(built.features[tree])]
+        weights = np.asarray(built.gate_weights[tree, 0])
+        np.testing.assert_allclose(weights[0] * seen[1], weights[1] * seen[0], atol=1e-6)
+
+
 def test_only_gates_and_leaves_are_learned():
     rule = jax.tree.map(jnp.float32, forest(seen=None, decision_set=Box([0, 0], [1, 2])))
     parameters, rest = rule.split()
@@ -302,6 +343,7 @@ def test_chosen_features_are_not_learned():
         ({"temperature": 0.0}, ValueError, "temperature must be greater than 0"),
         ({"temperature": np.nan}, ValueError, "temperature must be finite"),
         ({"gate_scale": -1.0}, ValueError, "gate_scale must be greater than 0"),
+        ({"gates": "wild"}, ValueError, "gates must be one of"),
         ({"leaf_scale": -0.1}, ValueError, "leaf_scale must not be negative"),
         ({"features_per_tree": 0}, ValueError, "features_per_tree must be at least 1"),
         ({"features_per_tree": 1.5}, ValueError, "features_per_tree must be at most 1"),

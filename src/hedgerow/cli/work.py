@@ -314,7 +314,7 @@ def _nominal(plan: Plan, X: np.ndarray) -> Nominal:
 
 def _rule(plan: Plan) -> Rule:
     if plan.rule == "forest":
-        given = {"trees": plan.trees, "depth": plan.depth}
+        given: dict[str, Any] = {"trees": plan.trees, "depth": plan.depth}
         return SoftForest(**{name: value for name, value in given.items() if value is not None})
     return {"two-layer": TwoLayer, "affine": Affine, "constant": Constant}[plan.rule]()
 

@@ -36,9 +36,9 @@ FOLDS = 5
 DEPTHS = (1, 2, 3)
 MOST_TREES = 200
 LEARNING_RATE = 0.1
-ALPHAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
+ALPHAS = (0.0, 0.003, 0.01, 0.03, 0.1)
 """Slopes of the pinball loss have no unit and features are standardised, so one grid suits all."""
-FOREST_TREES = 200
+FOREST_TREES = 100
 LEAF_SIZES = (5, 10, 20, 40)
 NEIGHBOURS = (5, 10, 20, 40, 80)
 ROWS_AT_ONCE = 2000
@@ -172,7 +172,7 @@ class WeightedSAA(BaseEstimator):
         linear second stage such as ``InventorySubstitution``; other convex losses are minimised by
         their ``best_constant``, which takes longer.
     weights : {"forest", "neighbours"}
-        ``"forest"``: how often, over 200 trees of a random forest, a training row shares the leaf
+        ``"forest"``: how often, over 100 trees of a random forest, a training row shares the leaf
         of x, each time divided by the leaf's size. A third of the features compete for each split.
         ``"neighbours"``: equal weights on the nearest rows, features being standardised.
     random_state : int

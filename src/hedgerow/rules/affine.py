@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule, through
+from hedgerow.rules.base import FittedRule, Rule, Slopes, through
 
 
 class AffineRule(FittedRule):
@@ -47,6 +47,7 @@ class Affine(Rule):
         n_features: int,
         decision_set: DecisionSet,
         start: Float[Array, " k"],
+        slopes: Slopes | None = None,
     ) -> FittedRule:
         """Start from the constant decision ``start``."""
         offset = decision_set.start_raw(start)
@@ -63,6 +64,7 @@ class Constant(Rule):
         n_features: int,
         decision_set: DecisionSet,
         start: Float[Array, " k"],
+        slopes: Slopes | None = None,
     ) -> FittedRule:
         """Start from ``start``."""
         return ConstantRule(offset=decision_set.start_raw(start), decision_set=decision_set)

@@ -8,7 +8,7 @@ working units (decisions, rows). Rows last keeps the forest's inner loop contigu
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -51,6 +51,13 @@ class FittedRule(eqx.Module):
         return eqx.partition(self, learned)
 
 
+class Slopes(NamedTuple):
+    """Directions in which outcomes rise, of unit variance, and the share of each they explain."""
+
+    directions: Float[np.ndarray, "m d"]
+    explained: Float[np.ndarray, " m"]
+
+
 class Rule(Component):
     """The description of a rule (abstract)."""
 
@@ -60,6 +67,7 @@ class Rule(Component):
         n_features: int,
         decision_set: DecisionSet,
         start: Float[Array, " k"],
+        slopes: Slopes | None = None,
     ) -> FittedRule:
         """Return an initial rule whose decisions are near the constant decision ``start``."""
         raise NotImplementedError
@@ -77,9 +85,10 @@ def build_rule(
     n_features: int,
     decision_set: DecisionSet,
     start: Float[Array, " k"],
+    slopes: Slopes | None = None,
 ) -> FittedRule:
     """Initialise a rule in one program: many small ones would take seconds to compile."""
-    return rule.build(key, n_features, decision_set, start)
+    return rule.build(key, n_features, decision_set, start, slopes)
 
 
 def decide_rows(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:

@@ -16,6 +16,10 @@ number that product is a poor one, and values flow from the leaves to the root i
     value_i = right_i + s_i · (left_i − right_i),
 
 with a reverse pass, written by hand, that sends the decision's cotangent down the same gates.
+
+Beginnings. A forest that begins with random gates spends its first steps on finding out where to
+look, and by then has learned noise. Gates may begin along the directions in which outcomes rise
+(``slopes``), at random places and of random steepness; docs/results/recipe.md says what it brings.
 """
 
 from __future__ import annotations
@@ -30,10 +34,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.base import FittedRule, Rule, Slopes
 
 MOST_DEPTH = 12
 MOST_PACED = 10
+INFORMED_SCALE, RANDOM_SCALE = 1.5, 0.1
+"""Of initial gates, by how they begin (docs/results/recipe.md)."""
 
 
 class Forest(FittedRule):
@@ -130,8 +136,12 @@ class SoftForest(Rule):
     features_per_tree : int, float or None
         How many features (int) or which share of them (float in (0, 1]) each tree sees, drawn at
         random; None: all.
-    gate_scale : float
-        Initial gates have weights of standard deviation gate_scale/√(features seen).
+    gates : {"informed", "random"}
+        Initial gates look along the directions in which outcomes rise (ridge regression on the
+        training data), outcomes being taken as often as they can be explained so; or anywhere,
+        which is also what "informed" does where no direction explains anything.
+    gate_scale : float or None
+        Standard deviation of the logits w·x of initial gates. None: 1.5 informed, 0.1 random.
     leaf_scale : float
         Initial leaves deviate from the best constant decision by this many standard deviations of
         the outcome (in raw coordinates).
@@ -145,13 +155,15 @@ class SoftForest(Rule):
         depth: int | None = 2,
         temperature: float = 1.0,
         features_per_tree: float | None = None,
-        gate_scale: float = 0.3,
+        gates: str = "informed",
+        gate_scale: float | None = None,
         leaf_scale: float = 0.5,
     ) -> None:
         self.trees = trees
         self.depth = depth
         self.temperature = temperature
         self.features_per_tree = features_per_tree
+        self.gates = gates
         self.gate_scale = gate_scale
         self.leaf_scale = leaf_scale
         self.check()
@@ -164,7 +176,9 @@ class SoftForest(Rule):
                 f"depth must be at most {MOST_DEPTH} (a tree has 2^depth leaves), got {self.depth}."
             )
         _checks.positive("temperature", self.temperature)
-        _checks.positive("gate_scale", self.gate_scale)
+        _checks.one_of("gates", self.gates, ("informed", "random"))
+        if self.gate_scale is not None:
+            _checks.positive("gate_scale", self.gate_scale)
         _checks.nonnegative("leaf_scale", self.leaf_scale)
         if isinstance(self.features_per_tree, float):
             _checks.fraction("features_per_tree", self.features_per_tree)
@@ -190,8 +204,9 @@ class SoftForest(Rule):
         n_features: int,
         decision_set: DecisionSet,
         start: Float[Array, " k"],
+        slopes: Slopes | None = None,
     ) -> Forest:
-        """Random gates, leaves scattered around ``start``."""
+        """Gates as told, leaves scattered around ``start``."""
         centre = decision_set.start_raw(start)
         dtype = centre.dtype
         leaves = 2 ** self.depth_for(n_features)
@@ -201,17 +216,43 @@ class SoftForest(Rule):
         if seen < n_features:
             draws = jax.random.split(key_features, self.trees)
             features = jax.vmap(lambda k: jax.random.permutation(k, n_features)[:seen])(draws)
-        gate_weights = jax.random.normal(key_gates, (self.trees, leaves - 1, seen), dtype)
-        gate_biases = jax.random.normal(key_biases, (self.trees, leaves - 1), dtype)
+        shape = (self.trees, leaves - 1)
+        scale = RANDOM_SCALE if self.gate_scale is None else self.gate_scale
+        weights = jax.random.normal(key_gates, (*shape, seen), dtype) * scale / math.sqrt(seen)
+        biases = jax.random.normal(key_biases, shape, dtype) * scale * 0.5
+        if self.gates == "informed" and slopes is not None:
+            along, places = self._informed(key_gates, shape, slopes, features)
+            known = jnp.sum(slopes.explained) > 0
+            weights, biases = jnp.where(known, along, weights), jnp.where(known, places, biases)
         scatter = jax.random.normal(key_leaves, (self.trees, leaves, len(centre)), dtype)
         return Forest(
-            gate_weights=gate_weights * self.gate_scale / math.sqrt(seen),
-            gate_biases=gate_biases * self.gate_scale * 0.5,
+            gate_weights=weights,
+            gate_biases=biases,
             leaves=centre + self.leaf_scale * scatter,
             features=features,
             temperature=jnp.asarray(self.temperature, dtype),
             decision_set=decision_set,
         )
+
+    def _informed(
+        self,
+        key: PRNGKeyArray,
+        shape: tuple[int, int],
+        slopes: Slopes,
+        features: Int[Array, "t m"] | None,
+    ) -> tuple[Float[Array, "t g m"], Float[Array, "t g"]]:
+        """Weights and biases of gates along the slopes, of both signs, in the bulk of the data."""
+        keys = jax.random.split(key, 4)
+        scale = INFORMED_SCALE if self.gate_scale is None else self.gate_scale
+        steepness = scale * jax.random.uniform(keys[0], shape, minval=0.5, maxval=1.5)
+        turned = steepness * jax.random.rademacher(keys[1], shape)
+        chances = jnp.log(jnp.asarray(slopes.explained))
+        which = jax.random.categorical(keys[2], chances, shape=shape)
+        quantiles = jax.random.uniform(keys[3], shape, minval=0.15, maxval=0.85)
+        along = jnp.asarray(slopes.directions)[which]
+        if features is not None:
+            along = jnp.take_along_axis(along, features[:, None, :], axis=2)
+        return turned[:, :, None] * along, steepness * jax.scipy.special.ndtri(quantiles)
 
 
 def _level(gates: Array, level: int) -> Array:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule, through
+from hedgerow.rules.base import FittedRule, Rule, Slopes, through
 
 
 class TwoLayerNetwork(FittedRule):
@@ -62,6 +62,7 @@ class TwoLayer(Rule):
         n_features: int,
         decision_set: DecisionSet,
         start: Float[Array, " k"],
+        slopes: Slopes | None = None,
     ) -> FittedRule:
         """Random hidden layer with unit-size activations, zero output layer."""
         offset = decision_set.start_raw(start)

@@ -1,19 +1,23 @@
 """Training a family of candidates on all folds, and what it costs on what the folds hold out.
 
-Candidates of a family differ in penalty and epsilon only, which are traced: folds of one shape are
-trained in one compiled program, with a look at the held-out losses every 100 steps.
+Candidates of a family differ in penalty and epsilon only, which are traced: one compiled program
+trains them all on a fold, and all folds, padded to one shape, share it. Folds run in threads, with
+a look at the held-out losses after 25, 50, 100, 200, … steps.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from joblib import cpu_count
 from sklearn.utils import _safe_indexing
 
 from hedgerow import _checks
@@ -22,12 +26,17 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss
 from hedgerow.nominal import Nominal
 from hedgerow.problem import Problem
-from hedgerow.rules import FittedRule, Rule
-from hedgerow.solvers import Task
-from hedgerow.solvers.grid import decide_grid, descend_grid, shape_of
+from hedgerow.rules import Rule
+from hedgerow.solvers import Task, TrainingTable
+from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.units import Units
+
+EARLY = (25, 50)
+"""Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""
+
+Judge = Callable[[Grid], tuple[np.ndarray, np.ndarray]]
 
 
 class Family(NamedTuple):
@@ -48,12 +57,17 @@ class Family(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One candidate: held-out losses (folds, numbers of steps)."""
+    """One candidate, after several numbers of steps.
+
+    ``losses``: held-out mean losses (folds, numbers of steps); ``rows``: the losses that they
+    average (numbers of steps, held-out rows, fold after fold).
+    """
 
     family: Family
     model: Ambiguity
     steps: list[int]
     losses: np.ndarray
+    rows: np.ndarray
 
 
 class Fold(NamedTuple):
@@ -78,17 +92,19 @@ class Fold(NamedTuple):
             return False
         return True
 
-    def tasks(self, models: list[Ambiguity], solver: StochasticSolver) -> list[Task]:
+    def tasks(
+        self, models: list[Ambiguity], solver: StochasticSolver, table: TrainingTable
+    ) -> list[Task]:
         """What is trained: one task per model, all on one table."""
-        problems = [replace(self.problem, ambiguity=model) for model in models]
-        first = problems[0].task(solver)
-        return [first, *(problem.task(solver, table=first.table) for problem in problems[1:])]
+        return [
+            replace(self.problem, ambiguity=model).task(solver, table=table) for model in models
+        ]
 
 
 def checkpoints(solver: StochasticSolver) -> list[int]:
     """Steps after which held-out losses are looked at."""
     steps = int(solver.steps)
-    return [min(done + STRETCH, steps) for done in range(0, steps, STRETCH)]
+    return [step for step in (*EARLY, *range(STRETCH, steps, STRETCH)) if step < steps] + [steps]
 
 
 def try_family(
@@ -99,7 +115,7 @@ def try_family(
     seed: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> list[Trial]:
-    """Train the models of a family that every fold admits, folds of one shape together.
+    """Train the models of a family that every fold admits: folds in threads, models together.
 
     ``watch`` is called with (folds that went on by one checkpoint, least mean loss so far).
     """
@@ -107,23 +123,41 @@ def try_family(
     models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
     if not models:
         return []
-    alike: dict[Any, list[tuple[int, list[Task]]]] = {}
-    for place, fold in enumerate(folds):
-        tasks = fold.tasks(models, family.solver)
-        alike.setdefault(shape_of(tasks), []).append((place, tasks))
-    ends = checkpoints(family.solver)
-    losses = np.full((len(folds), len(models), len(ends)), np.inf)
-    for group in alike.values():
-        places = [place for place, _ in group]
-        judge = _Judge([folds[place] for place in places], loss)
+    solver, key = family.solver, folds[0].key
+    grids = _begin(folds, models, solver)
+    judges = _judges(folds, loss)
+    ends = checkpoints(solver)
+    losses = np.empty((len(folds), len(models), len(ends)))
+    rows = [np.empty((len(models), len(ends), len(fold.outcomes)), np.float32) for fold in folds]
 
-        def look(done: int, rules: FittedRule, places=places, judge=judge) -> None:
-            losses[places, :, ends.index(done)] = judge(rules)
+    def go_on(place: int, length: int, column: int) -> None:
+        grids[place] = grids[place].advanced(length, solver, key)
+        losses[place, :, column], rows[place][:, column] = judges[place](grids[place])
+
+    with ThreadPoolExecutor(min(len(folds), cpu_count())) as pool:
+        for column, (done, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            places = range(len(folds))
+            if column == 0:  # compiles; the others find the program
+                go_on(0, end - done, column)
+                places = places[1:]
+            list(pool.map(partial(go_on, length=end - done, column=column), places))
             if watch is not None:
-                watch(len(places), float(losses[places].mean(axis=0).min()))
+                watch(len(folds), float(losses[:, :, : column + 1].mean(axis=0).min()))
+    held_out = np.concatenate(rows, axis=2)
+    return [Trial(family, model, ends, losses[:, m], held_out[m]) for m, model in enumerate(models)]
 
-        descend_grid([tasks for _, tasks in group], family.solver, folds[0].key, look)
-    return [Trial(family, model, ends, losses[:, m]) for m, model in enumerate(models)]
+
+def _begin(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver) -> list[Grid]:
+    """The trainings of every fold, all of one shape."""
+    tables = TrainingTable.alike(
+        [
+            TrainingTable.build(fold.problem.nominal, fold.units, solver.outcomes_per_context)
+            for fold in folds
+        ]
+    )
+    tasks = [fold.tasks(models, solver, table) for fold, table in zip(folds, tables, strict=True)]
+    slots = max(several[0].slots for several in tasks)
+    return [Grid.of(several, solver, slots) for several in tasks]
 
 
 def _fold(
@@ -142,23 +176,24 @@ def _fold(
     return Fold(problem, problem.units.contexts(contexts), outcomes, weights[test], key)
 
 
-class _Judge:
-    """Mean losses of many rules on the rows that their folds hold out."""
+def _judges(folds: list[Fold], loss: Loss) -> list[Judge]:
+    """One judge per fold; held-out contexts are padded to one shape."""
+    most = max(len(fold.contexts) for fold in folds)
+    return [partial(_judged, fold, loss, _lengthened(fold.contexts, most)) for fold in folds]
 
-    def __init__(self, folds: list[Fold], loss: Loss) -> None:
-        self.folds, self.loss = folds, loss
-        most = max(len(fold.contexts) for fold in folds)
-        padded = [np.pad(f.contexts, ((0, most - len(f.contexts)), (0, 0))) for f in folds]
-        self.contexts = jnp.asarray(np.stack(padded))
 
-    def __call__(self, rules: FittedRule) -> np.ndarray:
-        """Return (folds, models); infinite where decisions are not finite."""
-        decided = np.asarray(decide_grid(rules, self.contexts), np.float64)
-        return np.stack([self._losses(*pair) for pair in zip(self.folds, decided, strict=True)])
+def _judged(
+    fold: Fold, loss: Loss, contexts: np.ndarray, grid: Grid
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean losses (models,) and losses (models, rows); infinite where decisions are not finite."""
+    decided = np.asarray(grid.decisions(jnp.asarray(contexts)), np.float64)
+    decisions = decided[:, : len(fold.contexts)] * fold.units.z_unit
+    usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
+    decisions = np.where(usable[:, None, None], decisions, fold.units.constant)
+    costs = np.asarray(loss(decisions, fold.outcomes), np.float64)
+    costs = np.where(usable[:, None], costs, np.inf)
+    return np.average(costs, axis=1, weights=fold.weights), costs
 
-    def _losses(self, fold: Fold, decided: np.ndarray) -> np.ndarray:
-        decisions = decided[:, : len(fold.contexts)] * fold.units.z_unit
-        usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
-        decisions = np.where(usable[:, None, None], decisions, fold.units.constant)
-        costs = np.asarray(self.loss(decisions, fold.outcomes), np.float64)
-        return np.where(usable, np.average(costs, axis=1, weights=fold.weights), np.inf)
+
+def _lengthened(contexts: np.ndarray, rows: int) -> np.ndarray:
+    return np.pad(contexts, ((0, rows - len(contexts)), (0, 0)))

@@ -1,9 +1,9 @@
 """Choosing by cross-validation: penalties, epsilons, orders, nominals, rules and training steps.
 
 Every candidate is trained on every fold and judged by its mean loss on what the fold holds out.
-Candidates that differ in penalty and epsilon only are trained together, all folds at once, in one
-compiled program (``solvers.grid``). Training is watched every 100 steps, so that when to stop is
-chosen along with the rest, for the empirical risk as for every model.
+Candidates that differ in penalty and epsilon only are trained together, by one compiled program
+that all folds share (``solvers.grid``). Training is watched after 25, 50, 100, 200, … steps, so
+that when to stop is chosen along with the rest, for the empirical risk as for every model.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ class RobustPolicyCV(BaseEstimator):
     cv : int, splitter or iterable
         As scikit-learn has it; ``TimeSeriesSplit()`` for what comes in time.
     selection : {"best", "one-standard-error"}
-        Least mean loss; or, among those within one standard error of it (over folds), the most
-        hedged: the smallest penalty, then the largest epsilon, then the fewest steps.
+        Least mean loss; or the most hedged candidate that cannot be told from it: whose held-out
+        losses exceed those of the best, row by row, by at most one standard error of the mean
+        difference. Most hedged: smallest penalty, then largest epsilon, then least loss.
     refit : bool
         Train on all data with what was chosen.
     random_state : int, RandomState or None
@@ -77,8 +78,9 @@ class RobustPolicyCV(BaseEstimator):
     Attributes
     ----------
     cv_results_ : pandas.DataFrame
-        One row per candidate and number of steps, the best first: settings, mean loss, standard
-        error, loss of every fold. Losses of trainings that diverged are infinite.
+        One row per candidate and number of steps, the best first: settings, mean loss and its
+        standard error over folds, loss of every fold, excess over the best and the standard error
+        of that, row by row. Losses of trainings that diverged are infinite.
     best_params_ : dict
         The chosen rule, nominal, order, penalty, epsilon and steps.
     best_score_ : float
@@ -139,10 +141,10 @@ class RobustPolicyCV(BaseEstimator):
         trials = self._search(families, (X, y, weights), splits, seed)
         if not trials:
             raise ValueError("No penalty is admissible on every fold; try larger ones.")
-        self._choose(trials)
+        self._seed = seed
+        self._choose(trials, np.concatenate([weights[test] for _, test in splits]))
         if self.refit:
-            family, model, steps = self._chosen
-            policy = family.policy(self.loss, model, steps, seed)
+            policy = self.policy()
             with warnings.catch_warnings():
                 if self.ambiguity is None:  # nobody asked for a causal model by name
                     warnings.filterwarnings("ignore", message="Every context occurs once")
@@ -151,6 +153,20 @@ class RobustPolicyCV(BaseEstimator):
             if hasattr(policy, "feature_names_in_"):
                 self.feature_names_in_ = policy.feature_names_in_
         return self
+
+    def policy(
+        self, selection: str | None = None, penalties: Sequence[float] | None = None
+    ) -> RobustPolicy:
+        """Return, not fitted, what this or another way of choosing leads to.
+
+        ``selection`` as above, None: this search's own; ``penalties``: choose among these only, so
+        ``penalties=[inf]`` gives the best rule that hedges against nothing.
+        """
+        check_is_fitted(self, "results_")
+        selection = selection or self.selection
+        _checks.one_of("selection", selection, SELECTIONS)
+        family, model, steps = self._tried[self._pick(selection, penalties)]
+        return family.policy(self.loss, model, steps, self._seed)
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide, by what was chosen."""
@@ -244,8 +260,8 @@ class RobustPolicyCV(BaseEstimator):
                 trials += try_family(family, self.loss, data, splits, seed, watch)
         return trials
 
-    def _choose(self, trials: list[Trial]) -> None:
-        """Put the results down and choose."""
+    def _choose(self, trials: list[Trial], weights: np.ndarray) -> None:
+        """Put the results down and choose; ``weights`` are those of the held-out rows."""
         rows, places = [], []
         for trial in trials:
             for i, steps in enumerate(trial.steps):
@@ -267,19 +283,36 @@ class RobustPolicyCV(BaseEstimator):
         if not np.any(np.isfinite(means)):
             raise ValueError("Every training diverged; lower the solver's learning_rate.")
         best = int(np.argmin(means))
-        if self.selection == "one-standard-error":
-            near = np.flatnonzero(means <= means[best] + rows[best]["standard_error"])
-            best = int(min(near, key=lambda i: _hedging(rows[i])))
-        self.results_ = {name: [row.get(name) for row in rows] for name in rows[0] | rows[-1]}
-        self._chosen = places[best]
-        family, model, steps = places[best]
+        held_out = [held for trial in trials for held in trial.rows]
+        for row, held in zip(rows, held_out, strict=True):
+            row["excess"] = row["mean_loss"] - means[best]
+            row["excess_error"] = _paired_error(held, held_out[best], weights)
+        names = rows[0] | rows[-1]
+        self.results_ = {name: [row.get(name) for row in rows] for name in names}
+        self._tried = places
+        family, model, steps = places[self._pick(self.selection)]
         self.best_params_ = {
             "rule": family.rule,
             "nominal": family.nominal,
             **_settings(model),
             "steps": steps,
         }
-        self.best_score_ = -float(means[best])
+        self.best_score_ = -float(means[self._pick(self.selection)])
+
+    def _pick(self, selection: str, penalties: Sequence[float] | None = None) -> int:
+        """Place of the candidate that a way of choosing leads to."""
+        columns = self.results_
+        rows = [{name: columns[name][i] for name in columns} for i in range(len(self._tried))]
+        allowed = [
+            i for i, row in enumerate(rows) if penalties is None or row["penalty"] in penalties
+        ]
+        if not allowed:
+            raise ValueError(f"None of the penalties {penalties} was tried and admissible.")
+        if selection == "one-standard-error":
+            near = [i for i in allowed if rows[i]["excess"] <= rows[i]["excess_error"]]
+            if near:
+                return min(near, key=lambda i: _hedging(rows[i]))
+        return min(allowed, key=lambda i: rows[i]["mean_loss"])
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that Y is required and may have several columns."""
@@ -317,6 +350,15 @@ def _settings(model: Ambiguity) -> dict[str, float]:
     return {name: known[name] for name in ("order", "penalty", "epsilon") if name in known}
 
 
-def _hedging(row: dict[str, Any]) -> tuple[float, float, int]:
+def _hedging(row: dict[str, Any]) -> tuple[float, float, float]:
     """Smaller for candidates that hedge more."""
-    return row["penalty"], -(row.get("epsilon") or 0.0), row["steps"]
+    return row["penalty"], -(row.get("epsilon") or 0.0), row["mean_loss"]
+
+
+def _paired_error(losses: np.ndarray, others: np.ndarray, weights: np.ndarray) -> float:
+    """Standard error of the mean difference of two candidates' losses on the same rows."""
+    if not np.all(np.isfinite(losses)):
+        return 0.0
+    gaps = losses.astype(np.float64) - others
+    spread = gaps - np.average(gaps, weights=weights)
+    return float(np.sqrt(np.sum((weights * spread) ** 2)) / np.sum(weights))

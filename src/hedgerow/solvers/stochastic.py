@@ -71,7 +71,7 @@ class StochasticSolver(Solver):
         nodes: Any = 4,
         outcome_nodes: Any = None,
         outcomes_per_context: int = 32,
-        learning_rate: float = 0.02,
+        learning_rate: float = 0.01,
         decay: str = "cosine",
         averaging: float = 0.0,
         optimizer: optax.GradientTransformation | None = None,

@@ -11,6 +11,9 @@ systematic sample of that size, in the order of its outcomes, the same for all i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -59,6 +62,30 @@ class TrainingTable(eqx.Module):
             most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
         )
 
+    @staticmethod
+    def alike(tables: Sequence[TrainingTable]) -> list[TrainingTable]:
+        """Return tables of one shape, the smaller ones padded with contexts that have no mass."""
+        shapes = [[leaf.shape for leaf in jax.tree_util.tree_leaves(table)] for table in tables]
+        most = max(table.most_outcomes for table in tables)
+        if all(shape == shapes[0] for shape in shapes):
+            return [replace(table, most_outcomes=most) for table in tables]
+        sizes = {
+            name: max(len(getattr(table, name)) for table in tables)
+            for name in ("contexts", "outcomes", "start", "count", "entry_outcome", "entry_mass")
+        }
+        return [table._padded(sizes, most) for table in tables]
+
+    def _padded(self, sizes: dict[str, int], most_outcomes: int) -> TrainingTable:
+        padded = {
+            name: jnp.asarray(_lengthened(np.asarray(getattr(self, name)), size))
+            for name, size in sizes.items()
+        }
+        ticks = np.minimum(np.rint(np.cumsum(self.masses()) * WHOLE), WHOLE - 1)
+        ticks = np.pad(ticks, (0, sizes["contexts"] - len(ticks)), constant_values=WHOLE - 1)
+        return replace(
+            self, **padded, ticks=jnp.asarray(ticks.astype(np.uint32)), most_outcomes=most_outcomes
+        )
+
     def masses(self) -> np.ndarray:
         """m_k, as far as 32 bits tell."""
         if self.ticks is None:
@@ -101,3 +128,8 @@ class TrainingTable(eqx.Module):
         else:
             drawn = (tick.astype(jnp.float32) * (total / WHOLE)).astype(jnp.int32)
         return jnp.minimum(drawn, total - 1).astype(jnp.int32)
+
+
+def _lengthened(array: np.ndarray, size: int) -> np.ndarray:
+    """Repeat the last row until there are ``size``: padding that every formula can digest."""
+    return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)])

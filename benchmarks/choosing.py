@@ -1,0 +1,114 @@
+"""Out of sample, everything chosen by cross-validation: the paper's cells, baselines, and shifts.
+
+    python -m benchmarks.choosing newsvendor [--out FOLDER] [--draws 10] [--cells 200x5 ...]
+    python -m benchmarks.choosing inventory  ...
+
+Results go to FOLDER cell by cell; a run that was stopped goes on where it was. ``--part 0/2`` and
+``--part 1/2`` share the work between two processes. ``--report`` prints what is there.
+"""
+
+import argparse
+import math
+import time
+import warnings
+from pathlib import Path
+
+import hedgerow as hr
+from benchmarks.choosing_report import report
+from hedgerow.cells import Cells
+from hedgerow.experiments import methods
+from hedgerow.experiments.inventory import InventoryDraw
+from hedgerow.experiments.newsvendor import (
+    AS_TRAINED,
+    CORRUPTED_HISTORY,
+    HOLDING,
+    STOCKOUT,
+    NewsvendorDraw,
+)
+
+SIZES = {
+    "newsvendor": [(n, d) for n in (200, 400, 800, 1000) for d in (5, 10, 20, 50)],
+    "inventory": [(n, d) for n in (100, 200, 400, 800) for d in (3, 5, 10, 20)],
+}
+METHODS = methods.HEDGEROW | methods.BASELINES
+CORRUPTED = "corrupted"
+"""Hedgerow's methods on a corrupted history; not among those that run unless named."""
+FEWER = {"penalties": (3.0, 30.0, math.inf), "epsilons": (0.1, 0.3)}
+"""What is tried for the inventory, where a training takes several times as long."""
+
+
+def newsvendor(rows, features, seed, method):
+    """Judge the estimators of one method on one draw."""
+    draw, loss = NewsvendorDraw(rows, features, seed), hr.Newsvendor(HOLDING, STOCKOUT)
+    found = {"oracle": {AS_TRAINED: {"mean": draw.oracle()}}}
+    if method == CORRUPTED:
+        for fit in methods.HEDGEROW.values():
+            for name, estimator in fit(loss, draw.train.data, draw.corrupted, seed).items():
+                found[name] = {CORRUPTED_HISTORY: draw.judge(estimator.predict)[AS_TRAINED]}
+        return found
+    for name, estimator in METHODS[method](loss, draw.train.data, draw.train.target, seed).items():
+        found[name] = draw.judge(estimator.predict) | {"chosen": describe(estimator)}
+    return found
+
+
+def inventory(rows, features, seed, method):
+    """The same for the inventory, without shifts."""
+    draw = InventoryDraw(rows, features, seed)
+    settings = FEWER if method == "searched" else {}
+    fitted = METHODS[method](draw.loss, draw.train.data, draw.train.target, seed, **settings)
+    few = any(name in (methods.FOREST, methods.NEIGHBOURS) for name in fitted)
+    return {
+        name: draw.judge(estimator.predict, few) | {"chosen": describe(estimator)}
+        for name, estimator in fitted.items()
+    }
+
+
+def describe(estimator):
+    """What was chosen, in a few words."""
+    policy = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(policy, hr.RobustPolicy):
+        return ""
+    model = policy.ambiguity or hr.estimator.DEFAULT_AMBIGUITY
+    settings = model.get_params(deep=False)
+    kept = {name: settings[name] for name in ("penalty", "epsilon") if name in settings}
+    return {**kept, "steps": len(policy.history_)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("problem", choices=SIZES)
+    parser.add_argument("--out", type=Path, default=Path("choosing-results"))
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="first seed; 2000 and up for tuning")
+    parser.add_argument("--cells", nargs="+", help="such as 200x5 400x10; default: all 16")
+    parser.add_argument(
+        "--methods", nargs="+", default=list(METHODS), choices=[*METHODS, CORRUPTED]
+    )
+    parser.add_argument("--part", default="0/1", help="such as 0/2 and 1/2 for two processes")
+    parser.add_argument("--report", action="store_true", help="only print what is there")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    sizes = [tuple(map(int, cell.split("x"))) for cell in asked.cells or ()]
+    sizes = sizes or SIZES[asked.problem]
+    cells = Cells(asked.out, {"problem": asked.problem, "study": 1})
+    work = [
+        {"rows": n, "features": d, "seed": asked.first + draw, "method": method}
+        for draw in range(asked.draws)
+        for n, d in sizes
+        for method in asked.methods
+    ]
+    if not asked.report:
+        part, parts = map(int, asked.part.split("/"))
+        trial = {"newsvendor": newsvendor, "inventory": inventory}[asked.problem]
+        for key in work:
+            place = sizes.index((key["rows"], key["features"]))
+            if place % parts != part or cells.get(key) is not None:
+                continue
+            start = time.perf_counter()
+            cells.put(key, trial(key["rows"], key["features"], key["seed"], key["method"]))
+            print(*key.values(), f"{time.perf_counter() - start:.1f} s", flush=True)
+    report(asked.problem, [(key, cells.get(key)) for key in work])
+
+
+if __name__ == "__main__":
+    main()
