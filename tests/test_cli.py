@@ -2,10 +2,12 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 from typer.testing import CliRunner
 
 import hedgerow as hr
@@ -203,6 +205,86 @@ def test_every_rule_can_be_asked_for(train, tmp_path, rule, kind):
     assert type(hr.load(path).rule).__name__ == kind
 
 
+SEARCHED = ["--outcome", "demand", "--features", "wind,sky", *COSTS, "--steps", "50"]
+
+
+@pytest.mark.parametrize(
+    ("options", "model", "nominal", "folds"),
+    [
+        (
+            ["--search", "time", "--order", "1"],
+            hr.CausalSinkhorn(1, 1, order=1, **work.AUTO),
+            hr.NeighbourNominal(),
+            (TimeSeriesSplit(5), "5 folds in order of time"),
+        ),
+        (
+            ["--search", "folds", "--model", "kl"],
+            hr.KL(1, loss_scale="auto"),
+            hr.EmpiricalNominal(),
+            (5, "5 folds"),
+        ),
+    ],
+)
+def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nominal, folds):
+    path = tmp_path / "policy.hedgerow"
+    result = call("fit", train, *SEARCHED, "--trees", 2, "--depth", 1, *options, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    policy, table = hr.load(path), read_table(train)
+    X = work.features_of(policy, table)
+    search = hr.RobustPolicyCV(
+        hr.Newsvendor(1, 3),
+        model,
+        nominals=[nominal],
+        rules=[hr.SoftForest(trees=2, depth=1)],
+        solver=hr.SCSC(nodes=1, steps=50),
+        cv=folds[0],
+        random_state=0,
+    ).fit(X, table.demand)
+    best, said = search.best_params_, flat(result.stdout)
+    words = "empirical risk"
+    if np.isfinite(best["penalty"]):
+        words = f"penalty {best['penalty']:g}"
+        words += f", epsilon {best['epsilon']:g}" if "epsilon" in best else ""
+    error = search.cv_results_.standard_error[0]
+    assert (
+        f"chosen {words}, {best['steps']} of 50 steps, by {folds[1]}: "
+        f"held-out loss {-search.best_score_:.4g} ± {error:.2g} nominal" in said
+    )
+    assert f"{best['steps']} steps in-sample" in said
+    np.testing.assert_array_equal(policy.predict(X), search.predict(X))
+    assert call("decide", path, train).exit_code == 0
+
+
+@pytest.mark.parametrize("penalty", [5.0, np.inf])
+def test_the_model_named_is_the_model_chosen(train, tmp_path, monkeypatch, penalty):
+    only = partial(hr.RobustPolicyCV, penalties=[penalty])
+    monkeypatch.setattr("hedgerow.cli.search.RobustPolicyCV", only)
+    path = tmp_path / "policy.hedgerow"
+    asked = ["--model", "sinkhorn", "--search", "folds", "--rule", "constant"]
+    result = call("fit", train, *SEARCHED, *asked, "-o", path)
+    assert result.exit_code == 0, result.output
+    said, model = flat(result.stdout), hr.load(path).ambiguity
+    if np.isfinite(penalty):
+        assert (model.penalty, model.order) == (5, 2)
+        assert f"model sinkhorn, penalty 5, epsilon {model.epsilon:g}, order 2 chosen" in said
+        assert f"chosen penalty 5, epsilon {model.epsilon:g}, " in said
+    else:
+        assert isinstance(model, hr.ERM)
+        assert "model erm chosen empirical risk, " in said
+
+
+def test_search_of_the_empirical_risk_chooses_steps_alone(train, tmp_path):
+    path = tmp_path / "policy.hedgerow"
+    asked = ["--model", "erm", "--search", "folds", "--rule", "affine", "-o", path]
+    result = call("fit", train, *SEARCHED, *asked)
+    assert result.exit_code == 0, result.output
+    policy = hr.load(path)
+    steps = policy.solver.stop_after or policy.solver.steps
+    assert f"model erm chosen {steps} of 50 steps, by 5 folds: held-out" in flat(result.stdout)
+    assert isinstance(policy.ambiguity, hr.ERM)
+
+
 def test_inventory_with_costs_from_a_file(tmp_path):
     drawn = hr.datasets.make_inventory(60, 2, random_state=0)
     table = pd.DataFrame(
@@ -291,6 +373,7 @@ def test_version():
         (["--trees", "0"], "trees must be at least 1"),
         (["--depth", "99"], "depth must be at most 12"),
         (["--steps", "0"], "steps must be at least 1"),
+        (["--steps", "0", "--search", "folds"], "steps must be at least 1"),
         (["-o", "nowhere/policy.hedgerow"], "There is no folder nowhere to write policy.hedgerow"),
     ],
 )
@@ -314,6 +397,10 @@ def test_bad_input_gets_one_sentence_and_exit_code_1(train, options, message):
         ([*COSTS, "--model", "kl", "--epsilon", "1"], "does not apply to --model kl"),
         ([*COSTS, "--model", "erm", "--radius", "1"], "does not apply to --model erm"),
         ([*COSTS, "--penalty", "1", "--radius", "1"], "a penalty or a radius, not both"),
+        ([*COSTS, "--search", "folds", "--penalty", "1"], "--penalty: is chosen by --search"),
+        ([*COSTS, "--search", "time", "--radius", "1"], "--radius: is chosen by --search"),
+        ([*COSTS, "--search", "time", "--epsilon", "1"], "--epsilon: is chosen by --search"),
+        ([*COSTS, "--search", "luck"], "luck"),
         ([*COSTS, "--rule", "affine", "--trees", "3"], "does not apply to --rule affine"),
         ([*COSTS, "--costs", "c.toml"], "does not apply to --problem newsvendor"),
         (["--problem", "inventory"], "is needed for --problem inventory"),
@@ -392,6 +479,9 @@ def test_warnings_are_one_line_without_file_names(tmp_path):
     assert result.exit_code == 0
     expected = "Warning: Feature(s) wind never vary in the training data and are ignored.\n"
     assert result.stderr == expected
+    result = call("fit", train, *chosen, *COSTS, *QUICK, "--search", "folds", *out)
+    assert result.exit_code == 0
+    assert result.stderr == expected
 
 
 def interrupting(after):
@@ -431,6 +521,16 @@ def test_ctrl_c_before_training_saves_nothing(train, tmp_path, monkeypatch):
     result = call("fit", train, "--outcome", "demand", *COSTS, "-o", out)
     assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")
     assert not out.exists()
+
+
+def test_ctrl_c_in_a_search_leaves_the_old_file(train, tmp_path, monkeypatch):
+    path = tmp_path / "policy.hedgerow"
+    path.write_text("old")
+    monkeypatch.setattr("hedgerow.cli.search.counting", interrupting(after=1))
+    asked = ["--model", "erm", "--search", "folds", "--rule", "affine", "-o", path]
+    result = call("fit", train, *SEARCHED, *asked)
+    assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")
+    assert (result.stdout, path.read_text()) == ("", "old")
 
 
 def test_policies_saved_from_python_work_by_their_feature_names(tmp_path):

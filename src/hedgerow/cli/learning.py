@@ -16,6 +16,7 @@ from hedgerow.cli.options import (
     NominalKind,
     Problem,
     RuleKind,
+    Search,
     listed,
 )
 from hedgerow.cli.screen import guarded
@@ -40,7 +41,7 @@ def demo(
 @app.command(
     help="Learn a policy from a table and save it.\n\nText columns are one-hot encoded and dates "
     "split into weekday, month and day of the year; the policy file remembers how. Ctrl-C stops "
-    "training and keeps what was learned."
+    "training and keeps what was learned; a search that is stopped saves nothing."
 )
 def fit(
     data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")],
@@ -107,6 +108,15 @@ def fit(
         NominalKind,
         typer.Option(metavar="NAME", help="auto, empirical, adapted or neighbour.", **IN_MODEL),
     ] = NominalKind.auto,
+    search: Annotated[
+        Search,
+        typer.Option(
+            metavar="NAME",
+            help="none, folds or time (rows are in its order): choose penalty, epsilon and at "
+            "most --steps steps by cross-validation.",
+            **IN_MODEL,
+        ),
+    ] = Search.none,
     rule: Annotated[
         RuleKind,
         typer.Option(metavar="NAME", help="forest, two-layer, affine or constant.", **IN_RULE),
@@ -158,6 +168,9 @@ def fit(
             raise typer.BadParameter(f"does not apply to --model {model.value}.", param_hint=name)
     if penalty is not None and radius is not None:
         raise typer.BadParameter("give a penalty or a radius, not both.", param_hint="--radius")
+    for name, value in (("--penalty", penalty), ("--radius", radius), ("--epsilon", epsilon)):
+        if value is not None and search != Search.none:
+            raise typer.BadParameter("is chosen by --search.", param_hint=name)
     for name, value in (("--trees", trees), ("--depth", depth)):
         if value is not None and rule != RuleKind.forest:
             raise typer.BadParameter(f"does not apply to --rule {rule.value}.", param_hint=name)
@@ -177,6 +190,7 @@ def fit(
             epsilon=epsilon,
             order=order,
             nominal=nominal.value,
+            search=search.value,
             rule=rule.value,
             trees=trees,
             depth=depth,

@@ -35,6 +35,14 @@ class NominalKind(StrEnum):
     neighbour = "neighbour"
 
 
+class Search(StrEnum):
+    """Which rows a search holds out."""
+
+    none = "none"
+    folds = "folds"
+    time = "time"
+
+
 class RuleKind(StrEnum):
     """The kind of decision rule."""
 

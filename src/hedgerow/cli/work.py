@@ -15,6 +15,7 @@ import pandas as pd
 from hedgerow._files import check_target
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
+from hedgerow.cli.search import choose
 from hedgerow.dual import RobustValue
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy, load
 from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
@@ -46,6 +47,7 @@ class Plan:
     epsilon: float | None
     order: int | None
     nominal: str
+    search: str
     rule: str
     trees: int | None
     depth: int | None
@@ -75,6 +77,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
     Y = np.column_stack([numeric_column(table, name) for name in plan.outcomes])
     encoder = TableEncoder().fit(_chosen(table, plan))
     X = encoder.transform(table)
+    y = Y[:, 0] if Y.shape[1] == 1 else Y
     ambiguity = _ambiguity(plan)
     nominal = _nominal(plan, X.to_numpy())
     solver = None
@@ -88,9 +91,13 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         solver=solver,
         random_state=plan.seed,
     )
+    chosen = []
+    if plan.search != "none":
+        policy, words = choose(policy, X, y, plan.search)
+        chosen = [("chosen", words)]
     with progress("training") as report:
         policy.set_params(verbose=report)
-        policy.fit(X, Y[:, 0] if Y.shape[1] == 1 else Y)
+        policy.fit(X, y)
         policy.set_params(verbose=False)
         if len(policy.history_) == 0:
             raise KeyboardInterrupt
@@ -104,7 +111,8 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         ("outcome" if len(plan.outcomes) == 1 else "outcomes", ", ".join(plan.outcomes)),
         *_column_facts(encoder),
         ("loss", loss_words),
-        ("model", _model_words(plan.model, ambiguity)),
+        ("model", _model_words(plan.model, policy.ambiguity)),
+        *chosen,
         ("nominal", _nominal_words(nominal)),
         ("rule", plan.rule),
         ("training", _training_words(policy)),
@@ -334,7 +342,7 @@ def _column_facts(encoder: TableEncoder) -> list[tuple[str, str]]:
 
 
 def _model_words(name: str, ambiguity: Any) -> str:
-    words = [name]
+    words = ["erm" if isinstance(ambiguity, ERM) else name]
     for part in ("penalty", "radius", "epsilon", "order"):
         if getattr(ambiguity, part, None) is not None:
             words.append(f"{part} {getattr(ambiguity, part):g}")

@@ -1,0 +1,64 @@
+"""``hedgerow fit --search``: penalty, epsilon and training steps by cross-validation."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import TimeSeriesSplit
+
+from hedgerow.ambiguity import ERM
+from hedgerow.cli.screen import counting
+from hedgerow.estimator import RobustPolicy
+from hedgerow.search import RobustPolicyCV
+from hedgerow.solvers import SCSC
+
+FOLDS = 5
+
+
+def choose(
+    policy: RobustPolicy, X: pd.DataFrame, y: np.ndarray, kind: str
+) -> tuple[RobustPolicy, str]:
+    """Return, not fitted, what the search leads to from a policy as asked for, and say why.
+
+    ``kind`` is "folds", or "time" for folds that follow what they are learned from. The empirical
+    risk is always a candidate, and the only one if the policy has no other model.
+    """
+    solver = SCSC(nodes=1)  # the search's own
+    if policy.solver is not None:
+        solver.set_params(steps=policy.solver.steps)
+    hedges = not isinstance(policy.ambiguity, ERM)
+    tried: dict[str, Any] = {"nominals": [policy.nominal], "rules": [policy.rule]}
+    tried |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
+    search = RobustPolicyCV(
+        policy.loss,
+        **tried,
+        solver=solver,
+        cv=FOLDS if kind == "folds" else TimeSeriesSplit(FOLDS),
+        refit=False,
+        random_state=policy.random_state,
+    )
+    with counting("searching") as report, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say of the data, training says again
+        search.set_params(
+            verbose=lambda done, total, least: report(done, total, f"least loss {least:.4g}")
+        )
+        search.fit(X, y)
+    return search.policy(), _words(search, hedges, solver.steps, kind)
+
+
+def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str) -> str:
+    """What was chosen, by what, and what it cost on rows that were held out."""
+    chosen, best = search.best_params_, search.cv_results_.iloc[0]
+    words = []
+    if math.isfinite(chosen["penalty"]):
+        words = [f"{name} {chosen[name]:g}" for name in ("penalty", "epsilon") if name in chosen]
+    elif hedges:
+        words = ["empirical risk"]
+    words.append(f"{chosen['steps']:,} of {most:,} steps")
+    folds = f"by {FOLDS} folds" + (" in order of time" if kind == "time" else "")
+    loss = f"{best['mean_loss']:.4g} ± {best['standard_error']:.2g}"
+    return f"{', '.join(words)}, {folds}: held-out loss {loss}"
