@@ -113,7 +113,9 @@ def decision_curve(
                 curves = [decided[positions == place] for place in range(len(settings))]
             where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
             shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
-            described = f"{shortened(name, 20) or 'decision'}: mean and middle 80 %"
+            described = shortened(name, 20) or "decision"
+            if values.shape[1] > len(columns):  # else there is nothing to take a mean over
+                described += ": mean and middle 80 %"
             _draw_decision(axes, where + shift, curves, COLOURS[i], described, discrete)
         if observed is not None:
             described = shortened(outcome_label or f"observed {outcome}", MOST_UPRIGHT)
