@@ -169,7 +169,7 @@ def table(sizes, rows, draws):
             gaps = ends[name] - next(iter(ends.values()))
             gaps = [*gaps, gaps.mean(axis=0)]
             cells = [f"{g.mean():+.3f} ± {g.std(ddof=1) / len(g) ** 0.5:.3f}" for g in gaps]
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+            print(f"| {name} | {' | '.join(cells).replace('-', '−')} |", flush=True)
 
 
 def main():
