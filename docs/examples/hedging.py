@@ -7,8 +7,8 @@ A small epsilon keeps the adversary near single points; a large one spreads it o
 answers more smoothly.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -31,7 +31,8 @@ trusting = hr.RobustPolicy(loss, hr.ERM(), random_state=0).fit(temperature, dema
 by_penalty = {f"λ = {penalty}": learn(penalty, 0.1) for penalty in (1, 3, 10)}
 by_epsilon = {f"ε = {epsilon}": learn(3, epsilon) for epsilon in (0.02, 0.2, 1.0)}
 
-figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+figure = Figure(figsize=(10, 4), layout="constrained")
+panels = figure.subplots(1, 2, sharey=True)
 titles = ("penalty λ, at ε = 0.1", "epsilon ε, at λ = 3")
 for axes, title, policies in zip(panels, titles, (by_penalty, by_epsilon), strict=True):
     hr.plots.decision_curve(

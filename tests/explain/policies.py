@@ -33,7 +33,7 @@ def forest(trees=3, depth=3, features_per_tree=None, decisions=1, steepness=4.0)
     """A forest whose gates are much crisper than training made them."""
     X, y = data()
     rule = hr.SoftForest(trees, depth, features_per_tree=features_per_tree)
-    policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), rule, solver=QUICK, random_state=1)
+    policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), rule, solver=QUICK, random_state=2)
     policy.fit(X, y if decisions == 1 else several(y))
     policy.rule_ = eqx.tree_at(
         lambda r: (r.gate_weights, r.temperature),
