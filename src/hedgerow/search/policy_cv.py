@@ -247,14 +247,14 @@ class RobustPolicyCV(BaseEstimator):
             found = Parallel(n_jobs=self.n_jobs)(work)
             return [trial for trials in cast(list, found) for trial in trials]
         total = sum(len(checkpoints(family.solver)) for family in families) * len(splits)
-        done, trials, found = 0, [], math.inf
+        done, trials, lowest = 0, [], math.inf
         with reporter(self.verbose, 1.0) as report:
 
             def watch(folds: int, least: float) -> None:
-                nonlocal done, found
-                done, found = done + folds, min(found, least)
+                nonlocal done, lowest
+                done, lowest = done + folds, min(lowest, least)
                 if report is not None:
-                    report(done, total, found, None)
+                    report(done, total, lowest, None)
 
             for family in families:
                 trials += try_family(family, self.loss, data, splits, seed, watch)
