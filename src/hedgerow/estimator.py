@@ -138,10 +138,10 @@ class RobustPolicy(BaseEstimator):
         data = self._read(X, y, sample_weight)
         units = data.units
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        key_rule, key_train, key_value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
+        key_rule, key_train, key_value = _keys(seed)
         decision_set = single(data.decision_set.in_units(units.z_unit))
         start = single(units.constant / units.z_unit)
-        slopes = outcome_slopes(data.nominal, units)
+        slopes = outcome_slopes(data.nominal, units) if rule.begins_along_slopes else None
         first = build_rule(rule, key_rule, self.n_features_in_, decision_set, start, slopes)
         problem = Problem(first, data.nominal, units, loss, data.given)
         return data, problem, (key_train, key_value)
@@ -372,3 +372,10 @@ def load(path: str | os.PathLike[str], loss: Loss | None = None) -> RobustPolicy
 def _part(given: Any, default: Any, kind: type, name: str, example: str) -> Any:
     hint = f"None or {kind.__name__.lower()} such as hedgerow.{example}"
     return default if given is None else _checks.instance(name, given, kind, hint)
+
+
+@jax.jit
+def _keys(seed: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Randomness of the first rule, of training and of certified values, in one program."""
+    rule, training, value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)
+    return rule, training, value

@@ -20,23 +20,29 @@ from hedgerow.nominal import NominalDistribution
 from hedgerow.rules.base import Slopes
 from hedgerow.units import Units
 
+MOST_CONTEXTS = 10_000
 SHRINKAGES = np.logspace(-4, 2, 25)
 """α, in units of the mean variance of a standardised feature."""
 
 
 def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
-    """Return unit-variance directions, one per outcome, and how often each deserves a look."""
-    mass = nominal.context_mass
-    contexts = units.contexts(nominal.contexts, np.float64)
-    centred = contexts - mass @ contexts
-    outcomes = _mean_outcomes(nominal) / units.y_unit
-    outcomes = outcomes - mass @ outcomes
-    variances, axes = np.linalg.eigh(centred.T @ (mass[:, None] * centred))
-    variances = np.maximum(variances, 0.0)
-    scores = axes.T @ (centred.T @ (mass[:, None] * outcomes))  # (axis, outcome)
-    spread = mass @ outcomes**2
+    """Return unit-variance directions, one per outcome, and how often each deserves a look.
+
+    At most MOST_CONTEXTS contexts are looked at, evenly spaced.
+    """
+    count = len(nominal.contexts)
+    seen = np.linspace(0, count - 1, min(count, MOST_CONTEXTS)).round().astype(int)
+    mass = nominal.context_mass[seen] / nominal.context_mass[seen].sum()
+    contexts = units.contexts(nominal.contexts[seen], np.float64)
+    root = np.sqrt(mass)[:, None]
+    outcomes = _mean_outcomes(nominal)[seen] / units.y_unit
+    outcomes = root * (outcomes - mass @ outcomes)
+    left, sizes, axes = np.linalg.svd(root * (contexts - mass @ contexts), full_matrices=False)
+    variances = sizes**2
+    scores = sizes[:, None] * (left.T @ outcomes)  # (axis, outcome)
+    spread = np.sum(outcomes**2, axis=0)
     effective = 1 / np.sum(mass**2)
-    slopes = np.zeros((outcomes.shape[1], contexts.shape[1]))
+    slopes = np.zeros((len(sizes), outcomes.shape[1]))  # along the axes
     explained = np.zeros(outcomes.shape[1])
     for shrinkage in SHRINKAGES:
         shrunk = 1 / (variances + shrinkage)
@@ -47,11 +53,11 @@ def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
         unseen = (spread - kept) / (1 - freedom / effective) ** 2
         share = 1 - unseen / np.where(spread > 0, spread, np.inf)
         better = (share > explained) & (spread > 0)
-        slopes[better] = (axes @ (shrunk[:, None] * scores)).T[better]
+        slopes = np.where(better, shrunk[:, None] * scores, slopes)
         explained = np.where(better, share, explained)
-    size = np.sqrt(np.einsum("kd,kd->k", slopes @ axes * variances, slopes @ axes))
-    usable = size > 0
-    directions = slopes / np.where(usable, size, 1.0)[:, None]
+    deviation = np.sqrt(variances @ slopes**2)
+    usable = deviation > 0
+    directions = (slopes / np.where(usable, deviation, 1.0)).T @ axes
     return Slopes(directions.astype(np.float32), np.where(usable, explained, 0).astype(np.float32))
 
 

@@ -125,16 +125,6 @@ def test_inventory_decisions_solve_the_program_written_out(weights):
     assert len(np.unique(decisions[:, 0])) > 1
 
 
-def test_what_the_planes_leave_open_the_loss_settles(monkeypatch):
-    data = make_inventory(50, 2, random_state=2)
-    decide = averages.minimiser(inventory(), data.target)
-    share = np.random.default_rng(0).dirichlet(np.ones(50), size=4)
-    decisions = decide(share)
-    monkeypatch.setattr(averages, "TRIALS", 1)
-    assert decide._descend(data.target, share[0]) is None
-    np.testing.assert_allclose(decide(share), decisions, rtol=1e-6)
-
-
 def test_cutting_planes_keep_to_a_simplex():
     # Ψ = Σ_j |y_j − z_j| on the simplex; its minimum over a grid of the simplex is no better
     eye = np.eye(2)

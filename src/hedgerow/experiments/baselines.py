@@ -51,10 +51,19 @@ Weigh = Callable[[np.ndarray], np.ndarray]
 
 
 class _QuantileEstimator(BaseEstimator):
-    """Base of estimators of quantiles (abstract): a subclass fits one column of outcomes."""
+    """Base of estimators of quantiles (abstract): a subclass fits one column of outcomes.
 
-    level: Any
-    random_state: Any
+    Parameters
+    ----------
+    level : float or (outcomes,)
+        Level of the quantile, in (0, 1): b/(b+h) for a newsvendor.
+    random_state : int
+        Seed of the folds.
+    """
+
+    def __init__(self, level: Any, random_state: int = 0) -> None:
+        self.level = level
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose and fit one model per column of y."""
@@ -85,22 +94,11 @@ class QuantileBoosting(_QuantileEstimator):
     The depth (1 to 3) and the number of trees (up to 200, at a learning rate of 0.1) are those of
     least pinball loss on the folds.
 
-    Parameters
-    ----------
-    level : float or (outcomes,)
-        Level of the quantile, in (0, 1): b/(b+h) for a newsvendor.
-    random_state : int
-        Seed of the folds.
-
     Attributes
     ----------
     models_ : list of HistGradientBoostingRegressor
         One per outcome.
     """
-
-    def __init__(self, level: Any, random_state: int = 0) -> None:
-        self.level = level
-        self.random_state = random_state
 
     def _column(self, X: np.ndarray, y: np.ndarray, level: float, folds: Folds) -> Any:
         def booster(depth: int, trees: int) -> HistGradientBoostingRegressor:
@@ -131,22 +129,11 @@ class LinearQuantile(_QuantileEstimator):
 
     The penalty's weight is the one of least pinball loss on the folds; 0 is among them.
 
-    Parameters
-    ----------
-    level : float or (outcomes,)
-        Level of the quantile, in (0, 1): b/(b+h) for a newsvendor.
-    random_state : int
-        Seed of the folds.
-
     Attributes
     ----------
     models_ : list of Pipeline
         Scaler and ``QuantileRegressor``, one pair per outcome.
     """
-
-    def __init__(self, level: Any, random_state: int = 0) -> None:
-        self.level = level
-        self.random_state = random_state
 
     def _column(self, X: np.ndarray, y: np.ndarray, level: float, folds: Folds) -> Any:
         def line(alpha: float) -> Any:

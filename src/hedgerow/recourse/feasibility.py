@@ -40,6 +40,23 @@ class Block:
         return slice(self.first, self.first + self.points.shape[1])
 
 
+def bounds_of(decision_set: DecisionSet) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper end of each coordinate."""
+    low, high = np.full((2, decision_set.dimension), [[-np.inf], [np.inf]])
+    for block in decision_blocks(decision_set):
+        if not np.any(block.directions < 0):
+            low[block.coordinates] = block.points.min(axis=0)
+        if not np.any(block.directions > 0):
+            high[block.coordinates] = block.points.max(axis=0)
+    return low, high
+
+
+def simplices_of(decision_set: DecisionSet) -> list[np.ndarray]:
+    """Coordinates that have to sum to one, part by part."""
+    every = np.arange(decision_set.dimension)
+    return [every[b.coordinates] for b in decision_blocks(decision_set) if b.points.shape[1] > 1]
+
+
 def interval_blocks(name: str, low: np.ndarray, high: np.ndarray, first: int = 0) -> list[Block]:
     """One block per coordinate between its ends, which may be infinite."""
     blocks = []

@@ -11,14 +11,14 @@ so far is tried next. The box grows while steps succeed at its edge and shrinks 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import highspy
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array, hstack
 
 from hedgerow.decisions import DecisionSet
-from hedgerow.recourse.feasibility import decision_blocks
+from hedgerow.recourse.feasibility import bounds_of, simplices_of
 
 GROUPS = 20
 TRIALS = 300
@@ -30,15 +30,21 @@ Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def minimise_mean(
-    evaluate: Evaluate, weights: np.ndarray, decision_set: DecisionSet, radius: float = 1.0
+    evaluate: Evaluate,
+    weights: np.ndarray,
+    decision_set: DecisionSet,
+    radius: float = 1.0,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return a minimiser of the mean of ``evaluate(z) = (losses (n,), subgradients (n, d))``.
 
-    ``radius`` is a first guess of how far from the middle of the set it may lie.
+    ``radius`` is a first guess of how far from ``start`` it may lie; None: the middle of the set.
     """
     share = weights / weights.sum()
     master = _Master(decision_set, share)
-    best = np.asarray(decision_set.from_raw(jnp.zeros(decision_set.dimension)), np.float64)
+    if start is None:
+        start = np.asarray(decision_set.from_raw(jnp.zeros(decision_set.dimension)), np.float64)
+    best = start
     value = master.cut(evaluate, best)
     first_radius = radius
     for _ in range(TRIALS):
@@ -62,49 +68,64 @@ def minimise_mean(
 
 
 class _Master:
-    """min Σ_g θ_g subject to the cuts θ_g ≥ level + slope·z of each group, and to the set."""
+    """min Σ_g θ_g over (z, θ) subject to cuts θ_g ≥ level + slope·z; z in the set and in a box.
+
+    HiGHS keeps the program and its last basis: a few new rows cost a few pivots.
+    """
 
     def __init__(self, decision_set: DecisionSet, share: np.ndarray) -> None:
         self.share = share
         self.groups = min(GROUPS, len(share))
         self.group = np.arange(len(share)) % self.groups
         size = decision_set.dimension
-        self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
-        sums = []
-        for block in decision_blocks(decision_set):
-            if not np.any(block.directions < 0):
-                self.low[block.coordinates] = block.points.min(axis=0)
-            if not np.any(block.directions > 0):
-                self.high[block.coordinates] = block.points.max(axis=0)
-            if block.points.shape[1] > 1:  # a simplex
-                sums.append(np.zeros(size + self.groups))
-                sums[-1][block.coordinates] = 1.0
-        self.sums = np.array(sums) if sums else None
-        self.slopes, self.levels = np.zeros((0, size)), np.zeros(0)
+        self.low, self.high = bounds_of(decision_set)
+        self.decisions = np.arange(size, dtype=np.int32)
+        self.own = np.arange(size, size + self.groups, dtype=np.int32)
+        infinite = np.full(self.groups, np.inf)
+        self.highs: Any = highspy.Highs()  # its stubs lack half of its methods
+        self.highs.setOptionValue("output_flag", False)
+        self.highs.setOptionValue("threads", 1)
+        self.highs.setOptionValue("presolve", "off")
+        self._be_accurate_to(1e-10)  # promises are sums over groups: 1e-7 would hide the last steps
+        self.highs.addVars(size, self.low, self.high)
+        self.highs.addVars(self.groups, -infinite, infinite)
+        self.highs.changeColsCost(self.groups, self.own, np.ones(self.groups))
+        for part in simplices_of(decision_set):
+            self.highs.addRow(1.0, 1.0, len(part), self.decisions[part], np.ones(len(part)))
 
     def cut(self, evaluate: Evaluate, point: np.ndarray) -> float:
         """Add one cut per group at a point, and return the mean loss there."""
-        losses, gradients = evaluate(point)
-        weighted = np.column_stack([losses, gradients]) * self.share[:, None]
-        spread = csr_array((np.ones(len(losses)), (self.group, np.arange(len(losses)))))
-        sums = spread @ weighted
-        self.slopes = np.vstack([self.slopes, sums[:, 1:]])
-        self.levels = np.concatenate([self.levels, sums[:, 0] - sums[:, 1:] @ point])
+        weighted = np.column_stack(evaluate(point)) * self.share[:, None]
+        sums = np.column_stack([np.bincount(self.group, c, self.groups) for c in weighted.T])
+        levels, slopes = sums[:, 0] - sums[:, 1:] @ point, sums[:, 1:]
+        columns = np.column_stack([np.tile(self.decisions, (self.groups, 1)), self.own])
+        entries = np.column_stack([-slopes, np.ones(self.groups)])
+        starts = np.arange(0, entries.size, entries.shape[1], dtype=np.int32)
+        above = np.full(self.groups, np.inf)
+        self.highs.addRows(
+            self.groups, levels, above, entries.size, starts, columns.ravel(), entries.ravel()
+        )
         return float(sums[:, 0].sum())
 
     def minimise(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, float]:
         """Minimise the cuts' lower bound on the set within a box."""
-        size, cuts = self.slopes.shape[1], len(self.levels)
-        own = coo_array((-np.ones(cuts), (np.arange(cuts), np.arange(cuts) % self.groups)))
-        bounds = np.column_stack([np.maximum(low, self.low), np.minimum(high, self.high)])
-        solution = linprog(
-            np.concatenate([np.zeros(size), np.ones(self.groups)]),
-            A_ub=hstack([csr_array(self.slopes), own]),
-            b_ub=-self.levels,
-            A_eq=self.sums,
-            b_eq=None if self.sums is None else np.ones(len(self.sums)),
-            bounds=[*map(tuple, bounds), *[(None, None)] * self.groups],
-        )
-        if solution.x is None:
-            raise RuntimeError(f"The master program was not solved: {solution.message}")
-        return np.clip(solution.x[:size], bounds[:, 0], bounds[:, 1]), float(solution.fun)
+        low, high = np.maximum(low, self.low), np.minimum(high, self.high)
+        self.highs.changeColsBounds(len(low), self.decisions, low, high)
+        if not self._solved():  # from scratch, and as accurately as is usual
+            self.highs.clearSolver()
+            self.highs.setOptionValue("presolve", "on")
+            self._be_accurate_to(1e-7)
+            if not self._solved():
+                raise RuntimeError(
+                    f"The master program was not solved: {self.highs.getModelStatus()}."
+                )
+        point = np.asarray(self.highs.getSolution().col_value[: len(low)])
+        return np.clip(point, low, high), float(self.highs.getObjectiveValue())
+
+    def _solved(self) -> bool:
+        self.highs.run()
+        return self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+
+    def _be_accurate_to(self, tolerance: float) -> None:
+        self.highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+        self.highs.setOptionValue("dual_feasibility_tolerance", tolerance)

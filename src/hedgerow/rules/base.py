@@ -61,6 +61,11 @@ class Slopes(NamedTuple):
 class Rule(Component):
     """The description of a rule (abstract)."""
 
+    @property
+    def begins_along_slopes(self) -> bool:
+        """Whether ``build`` looks at slopes; if not, nobody need find them."""
+        return False
+
     def build(
         self,
         key: PRNGKeyArray,

@@ -185,6 +185,11 @@ class SoftForest(Rule):
         elif self.features_per_tree is not None:
             _checks.count("features_per_tree", self.features_per_tree)
 
+    @property
+    def begins_along_slopes(self) -> bool:
+        """Informed gates do."""
+        return self.gates == "informed"
+
     def depth_for(self, n_features: int) -> int:
         """Depth used with this many features."""
         automatic = math.ceil(math.log2(n_features)) + 1 if n_features > 1 else 1
@@ -220,7 +225,7 @@ class SoftForest(Rule):
         scale = RANDOM_SCALE if self.gate_scale is None else self.gate_scale
         weights = jax.random.normal(key_gates, (*shape, seen), dtype) * scale / math.sqrt(seen)
         biases = jax.random.normal(key_biases, shape, dtype) * scale * 0.5
-        if self.gates == "informed" and slopes is not None:
+        if self.begins_along_slopes and slopes is not None:
             along, places = self._informed(key_gates, shape, slopes, features)
             known = jnp.sum(slopes.explained) > 0
             weights, biases = jnp.where(known, along, weights), jnp.where(known, places, biases)

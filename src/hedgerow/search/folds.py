@@ -1,17 +1,19 @@
-"""Training a family of candidates on all folds, and what it costs on what the folds hold out.
+"""Training families of candidates on all folds, and what they cost on what the folds hold out.
 
 Candidates of a family differ in penalty and epsilon only, which are traced: one compiled program
-trains them all on a fold, and all folds, padded to one shape, share it. Folds run in threads, with
-a look at the held-out losses after 25, 50, 100, 200, … steps.
+trains them all on a fold, and all folds, padded to one shape, share it. Threads take families and
+folds from one look at the held-out losses to the next, after 25, 50, 100, 200, … steps. The losses
+themselves are taken by the main thread alone: a loss may learn from what it is asked
+(``losses.RecourseLoss``).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -35,8 +37,6 @@ from hedgerow.units import Units
 
 EARLY = (25, 50)
 """Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""
-
-Judge = Callable[[Grid], tuple[np.ndarray, np.ndarray]]
 
 
 class Family(NamedTuple):
@@ -100,6 +100,18 @@ class Fold(NamedTuple):
             replace(self.problem, ambiguity=model).task(solver, table=table) for model in models
         ]
 
+    def judge(self, loss: Loss, decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean losses (models,) and losses (models, rows) of decisions in working units.
+
+        Rows beyond those held out are padding. Losses are infinite where decisions are not finite.
+        """
+        decisions = decisions[:, : len(self.contexts)] * self.units.z_unit
+        usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
+        decisions = np.where(usable[:, None, None], decisions, self.units.constant)
+        costs = np.asarray(loss(decisions, self.outcomes), np.float64)
+        costs = np.where(usable[:, None], costs, np.inf)
+        return np.average(costs, axis=1, weights=self.weights), costs
+
 
 def checkpoints(solver: StochasticSolver) -> list[int]:
     """Steps after which held-out losses are looked at."""
@@ -107,44 +119,91 @@ def checkpoints(solver: StochasticSolver) -> list[int]:
     return [step for step in (*EARLY, *range(STRETCH, steps, STRETCH)) if step < steps] + [steps]
 
 
-def try_family(
-    family: Family,
+class Training:
+    """A family's models on every fold: where they stand, and what they cost so far."""
+
+    def __init__(self, family: Family, folds: list[Fold], models: list[Ambiguity]) -> None:
+        self.family, self.folds, self.models = family, folds, models
+        self.grids = _begin(folds, models, family.solver)
+        self.held_out = _held_out_contexts(folds)
+        self.ends = checkpoints(family.solver)
+        self.losses = np.full((len(folds), len(models), len(self.ends)), np.inf)
+        shape = len(models), len(self.ends)
+        self.rows = [np.empty((*shape, len(fold.outcomes)), np.float32) for fold in folds]
+
+    def advance(self, place: int, column: int) -> np.ndarray:
+        """Train on a fold up to a checkpoint, and decide where it holds out."""
+        length = self.ends[column] - ([0, *self.ends][column])
+        key = self.folds[0].key
+        self.grids[place] = self.grids[place].advanced(length, self.family.solver, key)
+        return np.asarray(self.grids[place].decisions(self.held_out[place]), np.float64)
+
+    def judge(self, place: int, column: int, loss: Loss, decisions: np.ndarray) -> None:
+        """Put down what decisions at a checkpoint cost."""
+        judged = self.folds[place].judge(loss, decisions)
+        self.losses[place, :, column], self.rows[place][:, column] = judged
+
+    @property
+    def least(self) -> float:
+        """Least mean loss at checkpoints that all folds have passed."""
+        return float(self.losses.mean(axis=0).min())
+
+    def trials(self) -> list[Trial]:
+        """What there is to choose from."""
+        rows = np.concatenate(self.rows, axis=2)
+        return [
+            Trial(self.family, model, self.ends, self.losses[:, m], rows[m])
+            for m, model in enumerate(self.models)
+        ]
+
+
+def try_families(
+    families: Sequence[Family],
     loss: Loss,
     data: tuple[Any, Any, np.ndarray],
     splits: list[tuple[np.ndarray, np.ndarray]],
     seed: int,
-    watch: Callable[[int, float], None] | None = None,
+    watch: Callable[[int, int, float], None] | None = None,
 ) -> list[Trial]:
-    """Train the models of a family that every fold admits: folds in threads, models together.
+    """Train the models of each family that every fold admits.
 
-    ``watch`` is called with (folds that went on by one checkpoint, least mean loss so far).
+    ``watch`` is called with (stretches done, in all, least mean loss so far).
     """
-    folds = [_fold(family, loss, data, train, test, seed) for train, test in splits]
-    models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
-    if not models:
-        return []
-    solver, key = family.solver, folds[0].key
-    grids = _begin(folds, models, solver)
-    judges = _judges(folds, loss)
-    ends = checkpoints(solver)
-    losses = np.empty((len(folds), len(models), len(ends)))
-    rows = [np.empty((len(models), len(ends), len(fold.outcomes)), np.float32) for fold in folds]
+    prepared = []
+    for family in families:
+        folds = [_fold(family, loss, data, train, test, seed) for train, test in splits]
+        models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
+        if models:
+            prepared.append((family, folds, models))
+    trainings = [Training(*parts) for parts in prepared]
+    total = sum(len(training.ends) * len(splits) for training in trainings)
+    for done, _ in enumerate(_race(trainings, loss), start=1):
+        if watch is not None:
+            watch(done, total, min(training.least for training in trainings))
+    return [trial for training in trainings for trial in training.trials()]
 
-    def go_on(place: int, length: int, column: int) -> None:
-        grids[place] = grids[place].advanced(length, solver, key)
-        losses[place, :, column], rows[place][:, column] = judges[place](grids[place])
 
-    with ThreadPoolExecutor(min(len(folds), cpu_count())) as pool:
-        for column, (done, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            places = range(len(folds))
-            if column == 0:  # compiles; the others find the program
-                go_on(0, end - done, column)
-                places = places[1:]
-            list(pool.map(partial(go_on, length=end - done, column=column), places))
-            if watch is not None:
-                watch(len(folds), float(losses[:, :, : column + 1].mean(axis=0).min()))
-    held_out = np.concatenate(rows, axis=2)
-    return [Trial(family, model, ends, losses[:, m], held_out[m]) for m, model in enumerate(models)]
+def _race(trainings: list[Training], loss: Loss) -> Iterator[None]:
+    """Take every training to its end, stretch by stretch; the least advanced ones go first.
+
+    A family's first fold compiles what its other folds find, so they wait for its first stretch.
+    """
+    workers = cpu_count()
+    ready = deque((training, 0, 0) for training in trainings)
+    running = {}
+    with ThreadPoolExecutor(workers) as pool:
+        while ready or running:
+            while ready and len(running) < workers:
+                stretch = training, place, column = ready.popleft()
+                running[pool.submit(training.advance, place, column)] = stretch
+            for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                training, place, column = running.pop(ended)
+                if place == column == 0:
+                    ready.extend((training, other, 0) for other in range(1, len(training.folds)))
+                if column + 1 < len(training.ends):
+                    ready.append((training, place, column + 1))
+                training.judge(place, column, loss, ended.result())
+                yield
 
 
 def _begin(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver) -> list[Grid]:
@@ -176,24 +235,10 @@ def _fold(
     return Fold(problem, problem.units.contexts(contexts), outcomes, weights[test], key)
 
 
-def _judges(folds: list[Fold], loss: Loss) -> list[Judge]:
-    """One judge per fold; held-out contexts are padded to one shape."""
+def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:
+    """What every fold holds out, padded to one shape."""
     most = max(len(fold.contexts) for fold in folds)
-    return [partial(_judged, fold, loss, _lengthened(fold.contexts, most)) for fold in folds]
-
-
-def _judged(
-    fold: Fold, loss: Loss, contexts: np.ndarray, grid: Grid
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean losses (models,) and losses (models, rows); infinite where decisions are not finite."""
-    decided = np.asarray(grid.decisions(jnp.asarray(contexts)), np.float64)
-    decisions = decided[:, : len(fold.contexts)] * fold.units.z_unit
-    usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
-    decisions = np.where(usable[:, None, None], decisions, fold.units.constant)
-    costs = np.asarray(loss(decisions, fold.outcomes), np.float64)
-    costs = np.where(usable[:, None], costs, np.inf)
-    return np.average(costs, axis=1, weights=fold.weights), costs
-
-
-def _lengthened(contexts: np.ndarray, rows: int) -> np.ndarray:
-    return np.pad(contexts, ((0, rows - len(contexts)), (0, 0)))
+    return [
+        jnp.asarray(np.pad(fold.contexts, ((0, most - len(fold.contexts)), (0, 0))))
+        for fold in folds
+    ]

@@ -30,7 +30,7 @@ from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Loss
 from hedgerow.nominal import EmpiricalNominal, Nominal
 from hedgerow.rules import Rule, SoftForest
-from hedgerow.search.folds import Family, Trial, checkpoints, try_family
+from hedgerow.search.folds import Family, Trial, try_families
 from hedgerow.solvers import SCSC, NestedSGD
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.table_files import require_pandas
@@ -155,17 +155,18 @@ class RobustPolicyCV(BaseEstimator):
         return self
 
     def policy(
-        self, selection: str | None = None, penalties: Sequence[float] | None = None
+        self, selection: str | None = None, penalties: float | Sequence[float] | None = None
     ) -> RobustPolicy:
         """Return, not fitted, what this or another way of choosing leads to.
 
         ``selection`` as above, None: this search's own; ``penalties``: choose among these only, so
-        ``penalties=[inf]`` gives the best rule that hedges against nothing.
+        ``penalties=inf`` gives the best rule that hedges against nothing.
         """
         check_is_fitted(self, "results_")
         selection = selection or self.selection
         _checks.one_of("selection", selection, SELECTIONS)
-        family, model, steps = self._tried[self._pick(selection, penalties)]
+        among = None if penalties is None else _listed("penalties", penalties)
+        family, model, steps = self._tried[self._pick(selection, among)]
         return family.policy(self.loss, model, steps, self._seed)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -242,23 +243,18 @@ class RobustPolicyCV(BaseEstimator):
         """Train everything; in processes if asked, else with progress."""
         if self.n_jobs not in (None, 1):
             work = (
-                delayed(try_family)(family, self.loss, data, splits, seed) for family in families
+                delayed(try_families)([family], self.loss, data, splits, seed)
+                for family in families
             )
             found = Parallel(n_jobs=self.n_jobs)(work)
             return [trial for trials in cast(list, found) for trial in trials]
-        total = sum(len(checkpoints(family.solver)) for family in families) * len(splits)
-        done, trials, lowest = 0, [], math.inf
         with reporter(self.verbose, 1.0) as report:
 
-            def watch(folds: int, least: float) -> None:
-                nonlocal done, lowest
-                done, lowest = done + folds, min(lowest, least)
-                if report is not None:
-                    report(done, total, lowest, None)
+            def watch(done: int, total: int, least: float) -> None:
+                if report is not None and math.isfinite(least):
+                    report(done, total, least, None)
 
-            for family in families:
-                trials += try_family(family, self.loss, data, splits, seed, watch)
-        return trials
+            return try_families(families, self.loss, data, splits, seed, watch)
 
     def _choose(self, trials: list[Trial], weights: np.ndarray) -> None:
         """Put the results down and choose; ``weights`` are those of the held-out rows."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.rules import FittedRule
@@ -58,18 +59,9 @@ class Grid(NamedTuple):
         """
         return self._replace(state=_stretch_all(self, length, solver, key))
 
-    @property
-    def rules(self) -> FittedRule:
-        """The rules as they stand, stacked."""
-        models = len(self.state.trackers)
-        fixed = jax.tree_util.tree_map(
-            lambda leaf: jnp.broadcast_to(leaf, (models, *leaf.shape)), self.fixed
-        )
-        return eqx.combine(self.state.average.rule, fixed)
-
     def decisions(self, contexts: Float[Array, "rows d"]) -> Float[Array, "models rows k"]:
         """Decisions of every model, in working units."""
-        return _decide(self.rules, contexts)
+        return _decide(self.state.average.rule, self.fixed, contexts)
 
 
 @jax.jit
@@ -81,9 +73,10 @@ def _stretch_all(grid: Grid, length: Array, solver: StochasticSolver, key: PRNGK
 
 
 @jax.jit
-def _decide(rules: FittedRule, contexts: Float[Array, "rows d"]) -> Array:
-    return jax.vmap(lambda rule: rule(contexts.T).T)(rules)
+def _decide(parameters: FittedRule, fixed: FittedRule, contexts: Float[Array, "rows d"]) -> Array:
+    return jax.vmap(lambda learned: eqx.combine(learned, fixed)(contexts.T).T)(parameters)
 
 
 def _stacked(trees: Sequence[Any]) -> Any:
-    return jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *trees)
+    """Leaves stacked by numpy, which compiles nothing."""
+    return jax.tree_util.tree_map(lambda *leaves: jnp.asarray(np.stack(leaves)), *trees)
