@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t
 
 from hedgerow.experiments import methods
 from hedgerow.experiments.newsvendor import AS_TRAINED
@@ -18,7 +19,6 @@ PEERS = (
     methods.LINEAR,
     methods.NETWORK,
 )
-STUDENT_95 = 1.96
 
 
 def report(problem: str, found: list) -> None:
@@ -108,7 +108,7 @@ def _differences(means):
         cells = []
         for name in names:
             gap = (rows[name] - rows[methods.TRUSTING]).dropna()
-            half = STUDENT_95 * gap.std(ddof=1) / np.sqrt(len(gap))
+            half = t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap))
             cells.append(f"{gap.mean():+.4f} ± {half:.4f}")
         print(f"| {cell[0]} × {cell[1]} | {error:.4f} | {' | '.join(cells)} |")
 

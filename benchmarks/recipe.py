@@ -146,8 +146,7 @@ def fitted(model, nominal):
 def table(sizes, rows, draws):
     """Print rows, functions of (draw, seed) to (steps, excesses), as soon as they are known."""
     titles = " | ".join(f"{problem} {n} × {d}" for problem, n, d in sizes)
-    rule = f"\n|---|{'---|' * len(sizes)}---:|"
-    print(f"\n| | {titles} | relative |{rule}")
+    print(f"\n| | {titles} | relative |\n|---|{'---|' * len(sizes)}---:|")
     seeds, ends = range(2000, 2000 + draws), {}
     try:
         for name, excesses in rows.items():
@@ -164,12 +163,21 @@ def table(sizes, rows, draws):
             relative = np.exp(np.log(ratios).mean())
             print(f"| {name} | {' | '.join(cells)} | {relative:.2f} |", flush=True)
     finally:
-        print(f"\n| | {titles} | mean |{rule}")
-        for name in list(ends)[1:]:
-            gaps = ends[name] - next(iter(ends.values()))
-            gaps = [*gaps, gaps.mean(axis=0)]
-            cells = [f"{g.mean():+.3f} ± {g.std(ddof=1) / len(g) ** 0.5:.3f}" for g in gaps]
-            print(f"| {name} | {' | '.join(cells).replace('-', '−')} |", flush=True)
+        default, *others = ends
+        differences(sizes, {name: ends[name] - ends[default] for name in others})
+    return ends
+
+
+def differences(sizes, gaps, digits=3):
+    """Print mean differences (sizes, draws) with standard errors over draws, and their mean."""
+    titles = " | ".join(f"{problem} {n} × {d}" for problem, n, d in sizes)
+    print(f"\n| | {titles} | mean |\n|---|{'---|' * len(sizes)}---:|")
+    for name, found in gaps.items():
+        rows = [*found, found.mean(axis=0)]
+        cells = [
+            f"{g.mean():+.{digits}f} ± {g.std(ddof=1) / len(g) ** 0.5:.{digits}f}" for g in rows
+        ]
+        print(f"| {name} | {' | '.join(cells).replace('-', '−')} |", flush=True)
 
 
 def main():
@@ -188,7 +196,10 @@ def main():
     if "nominals" in options.tables:
         pairs = product(MODELS, NOMINALS)
         rows = {f"{m}, {n}": fitted(MODELS[m], NOMINALS[n]) for m, n in pairs}
-        table(FEW, rows, options.draws or 5)
+        ends = table(FEW, rows, options.draws or 5)
+        print("\nCausalSinkhorn minus Sinkhorn on the same nominal:")
+        gaps = {n: ends[f"CausalSinkhorn, {n}"] - ends[f"Sinkhorn, {n}"] for n in NOMINALS}
+        differences(FEW, gaps, digits=4)
 
 
 if __name__ == "__main__":

@@ -209,23 +209,23 @@ SEARCHED = ["--outcome", "demand", "--features", "wind,sky", *COSTS, "--steps", 
 
 
 @pytest.mark.parametrize(
-    ("options", "model", "nominal", "folds"),
+    ("options", "model", "nominals", "folds"),
     [
         (
             ["--search", "time", "--order", "1"],
             hr.CausalSinkhorn(1, 1, order=1, **work.AUTO),
-            hr.NeighbourNominal(),
+            [hr.NeighbourNominal(), hr.EmpiricalNominal()],
             (TimeSeriesSplit(5), "5 folds in order of time"),
         ),
         (
             ["--search", "folds", "--model", "kl"],
             hr.KL(1, loss_scale="auto"),
-            hr.EmpiricalNominal(),
+            [hr.EmpiricalNominal()],
             (5, "5 folds"),
         ),
     ],
 )
-def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nominal, folds):
+def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nominals, folds):
     path = tmp_path / "policy.hedgerow"
     result = call("fit", train, *SEARCHED, "--trees", 2, "--depth", 1, *options, "-o", path)
     assert result.exit_code == 0, result.output
@@ -235,7 +235,7 @@ def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nom
     search = hr.RobustPolicyCV(
         hr.Newsvendor(1, 3),
         model,
-        nominals=[nominal],
+        nominals=nominals,
         rules=[hr.SoftForest(trees=2, depth=1)],
         solver=hr.SCSC(nodes=1, steps=50),
         cv=folds[0],
@@ -252,6 +252,9 @@ def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nom
         f"held-out loss {-search.best_score_:.4g} ± {error:.2g} nominal" in said
     )
     assert f"{best['steps']} steps in-sample" in said
+    assert repr(policy.nominal) == repr(best["nominal"])
+    assert f"nominal {type(policy.nominal).__name__.removesuffix('Nominal').lower()}:" in said
+    assert "occurs once" not in result.output
     np.testing.assert_array_equal(policy.predict(X), search.predict(X))
     assert call("decide", path, train).exit_code == 0
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.datasets import oracle_newsvendor_decision
+from hedgerow.datasets import newsvendor_signal, oracle_newsvendor_decision
 from hedgerow.experiments import methods
 from hedgerow.experiments.inventory import InventoryDraw
-from hedgerow.experiments.newsvendor import AS_TRAINED, NewsvendorDraw, newsvendor_signal
+from hedgerow.experiments.newsvendor import AS_TRAINED, NewsvendorDraw
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,7 @@ def test_worlds_differ_as_they_say(draw):
     heavy = draw.worlds["heavy tails"][1]
     assert heavy.min() >= 0
     assert np.quantile(heavy, 0.999) > 1.5 * np.quantile(demands, 0.999)
+    # the noise keeps its median, not its shape: demand's own median moves by a few per cent
     assert np.median(heavy) == pytest.approx(np.median(demands), rel=0.05)
     slipped = draw.corrupted != draw.train.target
     assert 0 < slipped.mean() < 0.15

@@ -13,6 +13,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from hedgerow.ambiguity import ERM
 from hedgerow.cli.screen import counting
 from hedgerow.estimator import RobustPolicy
+from hedgerow.nominal import Nominal
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import SCSC
 
@@ -20,7 +21,7 @@ FOLDS = 5
 
 
 def choose(
-    policy: RobustPolicy, X: pd.DataFrame, y: np.ndarray, kind: str
+    policy: RobustPolicy, nominals: list[Nominal], X: pd.DataFrame, y: np.ndarray, kind: str
 ) -> tuple[RobustPolicy, str]:
     """Return, not fitted, what the search leads to from a policy as asked for, and say why.
 
@@ -31,7 +32,7 @@ def choose(
     if policy.solver is not None:
         solver.set_params(steps=policy.solver.steps)
     hedges = not isinstance(policy.ambiguity, ERM)
-    tried: dict[str, Any] = {"nominals": [policy.nominal], "rules": [policy.rule]}
+    tried: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
     tried |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
     search = RobustPolicyCV(
         policy.loss,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,9 +94,14 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
     )
     chosen = []
     if plan.search != "none":
-        policy, words = choose(policy, X, y, plan.search)
+        nominals = [nominal]
+        if plan.nominal == "auto" and not isinstance(nominal, EmpiricalNominal):
+            nominals.append(EmpiricalNominal())  # what pooling brings is for the folds to say
+        policy, words = choose(policy, nominals, X, y, plan.search)
         chosen = [("chosen", words)]
-    with progress("training") as report:
+    with progress("training") as report, warnings.catch_warnings():
+        if plan.nominal == "auto":  # whether contexts recur was looked at, or searched for
+            warnings.filterwarnings("ignore", message="Every context occurs once")
         policy.set_params(verbose=report)
         policy.fit(X, y)
         policy.set_params(verbose=False)
@@ -113,7 +119,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         ("loss", loss_words),
         ("model", _model_words(plan.model, policy.ambiguity)),
         *chosen,
-        ("nominal", _nominal_words(nominal)),
+        ("nominal", _nominal_words(policy.nominal)),
         ("rule", plan.rule),
         ("training", _training_words(policy)),
         ("in-sample loss", f"{in_sample:.4g} a row"),
