@@ -25,29 +25,34 @@ draws the first month's hedged tree of seed 0, whatever its numbers are.
 """
 
 import argparse
-import contextlib
-import io
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 import hedgerow as hr
 from benchmarks.timing import seconds
-from hedgerow import explain, plots
-from hedgerow.explain import Importance
+from hedgerow import explain
 from hedgerow.plots.style import style
-from hedgerow.portfolio import Horizon, Market, Window, read_market
-from hedgerow.portfolio.methods import HEDGING, LONG, ONE_PACE, SAID_ONCE
-from hedgerow.portfolio.tuned import parameters_for
+from hedgerow.portfolio import Horizon, Market, Window
+from hedgerow.portfolio.methods import LONG, ONE_PACE
+from hedgerow.reproduce import markets
+from hedgerow.reproduce.interpretation import (
+    MASS,
+    SHUFFLES,
+    TreeAttribution,
+    decision_change,
+    hedged_tree,
+    shap_values,
+    soft_tree,
+)
+from hedgerow.reproduce.markets import Files
+from hedgerow.reproduce.pages.interpretation import attribution, importance, routes
 
-OMEGA, DEPTH, MASS = 5.0, 3, 0.99
 STEPS = {"CMV": LONG, "CMV-300": 300}
 METHODS = (*STEPS, "2-Causal-SDRO")
 MONTHS, EVERY = ("2021-01", "2022-12"), 2
-SEEDS, DAYS, SHUFFLES, CALM = 3, 4, 20, 0.9
+SEEDS, DAYS, CALM = 3, 4, 0.9
 DPI = 120
 EXACT = 1e-5
 """Error of the integrals, relative to the decisions: far below any gap between EIG and SHAP."""
@@ -55,31 +60,10 @@ EXACT = 1e-5
 
 def trained(method: str, window: Window, names: tuple, seed: int, temperature: float):
     """One soft tree, trained as the backtest trains its forests."""
-    rule = hr.SoftForest(trees=1, depth=DEPTH, temperature=temperature)
-    if method in STEPS:
-        solver = hr.NestedSGD(steps=STEPS[method], batch=64, optimizer=ONE_PACE)
-        parts = {"ambiguity": hr.ERM(), "solver": solver}
-    else:
-        hedge = HEDGING[method](parameters_for(method), "forest")
-        parts = {"ambiguity": hedge.model, "nominal": hedge.nominal, "solver": hedge.solver}
-    policy = hr.RobustPolicy(hr.MeanVariance(OMEGA), rule=rule, random_state=seed, **parts)
-    with warnings.catch_warnings():
-        for message in SAID_ONCE:
-            warnings.filterwarnings("ignore", message=message)
-        return policy.fit(pd.DataFrame(window.contexts, columns=list(names)), window.outcomes)
-
-
-def decision_change(policy: hr.RobustPolicy, X: pd.DataFrame) -> Importance:
-    """Mean ‖f(x) − f(x with the feature shuffled)‖₁: permutation importance without outcomes."""
-    draw = np.random.default_rng(0)
-    decided, scores = policy.predict(X), []
-    for name in X.columns:
-        moved = []
-        for _ in range(SHUFFLES):
-            shuffled = X.assign(**{name: draw.permutation(X[name])})
-            moved.append(np.abs(policy.predict(shuffled) - decided).sum(axis=1).mean())
-        scores.append(np.mean(moved))
-    return Importance(np.array(scores), tuple(X.columns))
+    if method not in STEPS:
+        return hedged_tree(window, names, seed, temperature)
+    solver = hr.NestedSGD(steps=STEPS[method], batch=64, optimizer=ONE_PACE)
+    return soft_tree(window, names, hr.ERM(), None, solver, seed, temperature)
 
 
 def attributions(policy: hr.RobustPolicy, window: Window) -> tuple[np.ndarray, np.ndarray]:
@@ -88,12 +72,6 @@ def attributions(policy: hr.RobustPolicy, window: Window) -> tuple[np.ndarray, n
     days = np.vstack([window.today, X[np.linspace(0, len(X) - 1, DAYS).astype(int)]])
     gradients = [explain.attribute(policy, day, X, tolerance=EXACT).values for day in days]
     return np.array(gradients), shap_values(policy, days, X)
-
-
-def shap_values(policy: hr.RobustPolicy, days: np.ndarray, background: np.ndarray) -> np.ndarray:
-    """SHAP values without shap's progress bars."""
-    with contextlib.redirect_stderr(io.StringIO()):
-        return explain.shap_values(policy, days, background)
 
 
 def measured(policy: hr.RobustPolicy, window: Window) -> dict[str, np.ndarray]:
@@ -172,48 +150,13 @@ def study(market: Market, methods: list[str], temperatures: list[float]) -> None
             report(method, temperature, trees)
 
 
-def draw(market: Market, folder: Path) -> None:
+def draw(files: Files, folder: Path) -> None:
     """The three figures, for the first month's hedged tree of seed 0."""
-    window = Horizon(MONTHS[0], MONTHS[0]).windows(market)[0]
-    policy = trained("2-Causal-SDRO", window, market.features, 0, 1.0)
-    X = pd.DataFrame(np.vstack([window.contexts, window.today]), columns=list(market.features))
-    names = ["level", *(market.assets[i] for i in window.assets)]
-    calmest, wildest = int(X["VIX"].argmin()), int(X["VIX"].argmax())
-    past = X.iloc[:-1]
-    save(
-        plots.tree(
-            policy, X, rows=[calmest, wildest], decisions=range(1, len(names)),
-            decision_names=names, row_labels=["day of the lowest VIX", "day of the highest VIX"],
-        ),
-        folder / "tree.png",
-    )  # fmt: skip
-    measures = {
-        "mean absolute derivative (C)": explain.importance(policy, past),
-        "permutation: decision": decision_change(policy, past),
-        "permutation: loss": explain.permutation_importance(policy, past, window.outcomes),
-    }
-    save(plots.importance(measures), folder / "importance.png")
-    found = explain.attribute(policy, X.iloc[-1], past)
-    shap = shap_values(policy, window.today[None], window.contexts)[0]
-    asset = 1 + int(np.argmax(np.abs(found.values[1:]).sum(axis=1)))
-    fig = Figure(figsize=(13, 3.6), layout="constrained")
-    fig.set_layout_engine("constrained", wspace=0.06)
-    with style():
-        left, middle, right = fig.subplots(1, 3, width_ratios=(1, 1, 0.85))
-    words = {"decision_label": f"weight of {names[asset]}", "baseline_label": "mean weight"}
-    plots.waterfall(found, asset, ax=left, title="integrated gradients", **words)
-    plots.waterfall(found, asset, values=shap, ax=middle, title="SHAP", **words)
-    plots.attribution_scatter(
-        found.values[1:], shap[1:], names=found.names, decision_names=names[1:], ax=right,
-        title="all weights", top=3,
-    )  # fmt: skip
-    save(fig, folder / "attribution.png")
-
-
-def save(fig: Figure, path: Path) -> None:
-    """Write a figure as small as a page of text on a screen."""
-    with style():
-        fig.savefig(path, dpi=DPI)
+    tree = TreeAttribution("fig12", files)
+    table = pd.DataFrame([row for cell in tree.cells("full") for row in tree.run(cell)])
+    for name, page in (("tree", routes), ("importance", importance), ("attribution", attribution)):
+        with style():
+            page(table, name).figures[name].savefig(folder / f"{name}.png", dpi=DPI)
 
 
 def speed() -> None:
@@ -254,7 +197,7 @@ if __name__ == "__main__":
     if given.returns is None:
         print("The study of portfolios needs --returns FILE and --covariates FILE; left out.")
     else:
-        prices = read_market(given.returns, given.covariates)
+        files = Files(given.returns, given.covariates)
         if given.images:
-            draw(prices, given.images)
-        study(prices, given.methods, given.temperature)
+            draw(files, given.images)
+        study(markets.market(files), given.methods, given.temperature)

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.portfolio_published import PUBLISHED
 from hedgerow import plots
 from hedgerow.metrics import cvar, prescriptiveness, sharpe
 from hedgerow.portfolio import (
@@ -28,6 +27,7 @@ from hedgerow.portfolio import (
     table,
     tracks,
 )
+from hedgerow.reproduce.published import PORTFOLIO
 
 HORIZON = Horizon("2021-01", "2022-12")
 OMEGAS = (1.0, 3.0, 5.0, 7.0, 9.0)
@@ -48,7 +48,7 @@ def table_one(summary: pd.DataFrame) -> None:
     print("|---|---|" + "---:|" * 11)
     for omega, rows in summary[summary["rule"] != "two-layer"].groupby("omega"):
         for _, row in rows.iterrows():
-            printed = PUBLISHED[omega].get(row["method"], (np.nan,) * 5)
+            printed = PORTFOLIO[omega].get(row["method"], (np.nan,) * 5)
             ours = figures([*row[list(COLUMNS)], row["turnover"]])
             print(f"| {omega:g} | {row['method']} | {ours} | {figures(printed)} |")
 
@@ -92,7 +92,7 @@ def published() -> None:
     for method in ("MV", "1-Causal-SDRO", "2-Causal-SDRO"):
         shares = [
             prescriptiveness(rows[method][0], rows["CMV"][0], rows["PT"][0])
-            for rows in PUBLISHED.values()
+            for rows in PORTFOLIO.values()
         ]
         each = ", ".join(f"{100 * share:.1f}" for share in shares)
         print(f"paper, {method} against CMV by its own table: {each}; mean "

@@ -30,6 +30,7 @@ def test_there_are_examples():
         "docs/robustness.md",
         "docs/two_stage.md",
         "docs/portfolio.md",
+        "docs/reproduce.md",
     ],
 )
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):

@@ -59,6 +59,13 @@ class Risk(StrEnum):
     cvar = "cvar"
 
 
+class EngineKind(StrEnum):
+    """Where a study's cells are computed."""
+
+    local = "local"
+    dask = "dask"
+
+
 PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedgerow fit`.")]
 IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
 IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}

@@ -1,4 +1,4 @@
-"""Commands that run a study: ``portfolio``."""
+"""Commands that run a study: ``portfolio``, ``reproduce``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import IN_DATA, IN_STUDY, IN_TIME, Risk, listed
+from hedgerow.cli.options import IN_DATA, IN_STUDY, IN_TIME, EngineKind, Risk, listed
 from hedgerow.cli.screen import guarded
 
 
@@ -118,3 +118,63 @@ def portfolio(
             ),
             out,
         )
+
+
+@app.command(
+    help="Recompute figures and tables of the paper.\n\nNames such as fig4 or table1, all of them "
+    "(all), or what there is (list). Results are kept cell by cell: a run that was stopped goes on "
+    "where it was when it is started again."
+)
+def reproduce(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAMES", help="fig4 table1 …, all or list.")
+    ],
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="As the paper did (hours), or a first look.")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Processes; default: one per core.", min=1),
+    ] = None,
+    engine: Annotated[
+        EngineKind, typer.Option(metavar="NAME", help="local, or dask: a cluster.")
+    ] = EngineKind.local,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of a Dask scheduler; default: one is started here."),
+    ] = None,
+    returns: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Daily returns: date, one column per asset.", **IN_DATA),
+    ] = None,
+    covariates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Closing levels of covariates: date, …", **IN_DATA),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write into.")
+    ] = Path("hedgerow-reproduced"),
+) -> None:
+    """Check what only the options can tell, then run."""
+    if (returns is None) != (covariates is None):
+        missing = "--covariates" if covariates is None else "--returns"
+        raise typer.BadParameter("both files are needed, or neither.", param_hint=missing)
+    if scheduler is not None and engine != EngineKind.dask:
+        raise typer.BadParameter("needs --engine dask.", param_hint="--scheduler")
+    with guarded("Stopped; what was finished is kept, and the same command goes on from there."):
+        from joblib import cpu_count
+
+        from hedgerow.cli import reproduce as study
+        from hedgerow.cli.work import prepare
+        from hedgerow.reproduce.markets import Files
+        from hedgerow.reproduce.running import Engine
+
+        if names == ["list"]:
+            study.show_list()
+            return
+        prepare()
+        files = None
+        if returns is not None and covariates is not None:
+            files = Files(str(returns.resolve()), str(covariates.resolve()))
+        chosen = Engine(engine.value, jobs or cpu_count(), scheduler)
+        study.reproduce(names, "full" if full else "quick", out, chosen, files)

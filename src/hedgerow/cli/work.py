@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 import tomllib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,7 @@ from hedgerow.portfolio.market import (
     sp500_market,
 )
 from hedgerow.portfolio.methods import METHODS, RULES, Parameters
-from hedgerow.portfolio.summary import monthly, table, tracks, weights
+from hedgerow.portfolio.summary import figures, monthly, table, tracks, weights
 from hedgerow.portfolio.windows import Horizon, Window, latest_months
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Task",
     "Window",
     "diverged",
+    "figures",
     "index_covariates",
     "latest_months",
     "make_market",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import metrics
+from hedgerow.losses import PortfolioLoss
 from hedgerow.portfolio.backtest import DIVERGED, Outcome
 from hedgerow.portfolio.market import Market
 from hedgerow.table_files import require_pandas
@@ -23,23 +24,30 @@ if TYPE_CHECKING:
 ORACLE, BASELINES = "PT", ("CMV", "CMV-early", "MV")
 
 
+def figures(loss: PortfolioLoss, returns: np.ndarray) -> dict[str, float]:
+    """Loss, Sharpe ratio, mean, standard deviation and CVaR of a portfolio's daily returns."""
+    return {
+        "loss": loss.realised(returns),
+        "sharpe": metrics.sharpe(returns),
+        "mean": float(returns.mean()),
+        "std": float(returns.std()),
+        "cvar": metrics.cvar(returns),
+    }
+
+
 def monthly(outcomes: list[Outcome]) -> pd.DataFrame:
     """One row per portfolio: its loss, mean, standard deviation, Sharpe ratio, CVaR and status."""
     pandas = require_pandas()
     rows = []
     for outcome in outcomes:
-        task, returns = outcome.task, outcome.returns
+        task = outcome.task
         rows.append(
             {
                 "omega": task.return_weight,
                 "method": task.method,
                 "rule": task.rule,
                 "date": task.date,
-                "loss": task.loss.realised(returns),
-                "sharpe": metrics.sharpe(returns),
-                "mean": returns.mean(),
-                "std": returns.std(),
-                "cvar": metrics.cvar(returns),
+                **figures(task.loss, outcome.returns),
                 "status": outcome.status,
             }
         )

@@ -1,0 +1,168 @@
+"""Studies of the synthetic problems: rules, parameters and models out of sample, and a fitted rule.
+
+fig4, fig8     forests and networks, orders 1 and 2, at the paper's sixteen sizes
+fig5           a fitted forest and a fitted network along the true index
+fig6, fig13    penalties and epsilons
+fig7, fig15    Causal-SDRO, SDRO, Causal-WDRO and KL-DRO
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hedgerow.datasets import oracle_newsvendor_decision
+from hedgerow.estimator import RobustPolicy
+from hedgerow.experiments.newsvendor import HOLDING, STOCKOUT
+from hedgerow.reproduce import training
+from hedgerow.reproduce.study import Cell, Row, Study
+from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Trial, sizes, trial
+from hedgerow.reproduce.tuned import MODELS, TUNED, model
+from hedgerow.solvers import default_solver
+
+SHOWN = 300
+ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
+
+
+@dataclass(frozen=True)
+class Synthetic(Study):
+    """Base of studies of one synthetic problem (abstract)."""
+
+    problem: str
+
+    @property
+    def title(self) -> str:
+        """What is shown of which problem."""
+        return f"{self.what}, {self.problem}"
+
+    def _cells(self, scale: str, places: list[tuple[int, int]]) -> list[Cell]:
+        return [
+            {"rows": n, "features": d, "seed": seed, "scale": scale}
+            for n, d in places
+            for seed in range(DRAWS[scale])
+        ]
+
+    def _trial(self, cell: Cell) -> Trial:
+        test_rows = TEST_ROWS[cell["scale"]]
+        return trial(self.problem, cell["rows"], cell["features"], cell["seed"], test_rows)
+
+    def _judged(self, cell: Cell, models: tuple[str, ...], rule: str) -> list[Row]:
+        """Losses of rules hedged against models, and of two trained on the empirical risk."""
+        drawn, seed = self._trial(cell), cell["seed"]
+        fitted: dict[str, Any] = {n: training.hedged(drawn, n, rule, seed) for n in models}
+        fitted[training.CONVERGED] = training.converged(drawn, rule, seed, cell["scale"])
+        fitted[training.EARLY] = training.stopped_early(drawn, rule, seed)
+        oracle = drawn.oracle()
+        return [
+            {"method": name, "loss": drawn.judge(estimator), "oracle": oracle}
+            for name, estimator in fitted.items()
+        ]
+
+
+class Rules(Synthetic):
+    """Forests and networks, hedged and not, at every size."""
+
+    what: ClassVar[str] = "Decision rules"
+
+    def cells(self, scale: str) -> list[Cell]:
+        """One per size, draw and rule."""
+        rules = training.RULES
+        return [
+            c | {"rule": r} for c in self._cells(scale, sizes(self.problem, scale)) for r in rules
+        ]
+
+    def run(self, cell: Cell) -> list[Row]:
+        """Losses of two hedged rules and of two trained on the empirical risk."""
+        rows = self._judged(cell, ORDERS, cell["rule"])
+        if cell["rule"] == "forest":
+            rows += [self._at_published(cell, name) for name in ORDERS]
+        return rows
+
+    def _at_published(self, cell: Cell, name: str) -> Row:
+        drawn = self._trial(cell)
+        policy, penalty = training.at_published(drawn, name, cell["seed"])
+        loss, oracle = drawn.judge(policy), drawn.oracle()
+        called = training.as_published(name)
+        return {"method": called, "loss": loss, "oracle": oracle, "penalty": penalty}
+
+
+class Models(Synthetic):
+    """What to hedge against: every model with a forest."""
+
+    what: ClassVar[str] = "Models of ambiguity"
+
+    def cells(self, scale: str) -> list[Cell]:
+        """One per size and draw: all rows at one width, all widths at one number of rows."""
+        places = sizes(self.problem, scale)
+        if scale == "full":
+            places = [(n, d) for n, d in places if n == 400 or d == 20]
+        return self._cells(scale, places)
+
+    def run(self, cell: Cell) -> list[Row]:
+        """Losses of forests hedged against each model, and of the empirical risk."""
+        few = ("2-Causal-SDRO", "2-SDRO", "2-Causal-WDRO", "KL-DRO")
+        return self._judged(cell, few if cell["scale"] == "tiny" else MODELS, "forest")
+
+
+PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 30.0, 100.0), (0.03, 0.1, 0.3, 1.0)
+MAPPED = {"newsvendor": (400, 10), "inventory": (200, 10)}
+
+
+class Parameters(Synthetic):
+    """Losses over penalties and epsilons, at one size."""
+
+    what: ClassVar[str] = "Penalty and epsilon"
+
+    def cells(self, scale: str) -> list[Cell]:
+        """One per order and draw."""
+        place = MAPPED[self.problem]
+        return [c | {"method": name} for c in self._cells(scale, [place]) for name in ORDERS]
+
+    def run(self, cell: Cell) -> list[Row]:
+        """Losses of forests at every pair, one program for all."""
+        drawn, name, seed = self._trial(cell), cell["method"], cell["seed"]
+        steps = TUNED[self.problem][name].steps
+        every = {"tiny": 4, "quick": 2, "full": 1}[cell["scale"]]
+        oracle = drawn.oracle()
+        rows = []
+        for penalty in PENALTIES[::every]:
+            for epsilon in EPSILONS[::every]:
+                ambiguity = model(name, penalty, epsilon)
+                solver = default_solver(ambiguity).set_params(steps=steps)
+                policy = RobustPolicy(drawn.loss, ambiguity, solver=solver, random_state=seed)
+                try:
+                    loss = drawn.judge(policy.fit(drawn.contexts, drawn.outcomes))
+                except ValueError:  # below the least admissible penalty the value is infinite
+                    loss = float("nan")
+                row = {"penalty": penalty, "epsilon": epsilon, "loss": loss, "oracle": oracle}
+                rows.append(row)
+        return rows
+
+
+class Fitted(Synthetic):
+    """Decisions of fitted rules along the index that demand depends on."""
+
+    what: ClassVar[str] = "Fitted rules against the truth"
+
+    def cells(self, scale: str) -> list[Cell]:
+        """Two sizes of history, one draw."""
+        rows = (400, 1000) if scale != "tiny" else (200,)
+        return [
+            {"rows": n, "features": 10, "seed": 0, "scale": scale, "rule": rule}
+            for n in rows
+            for rule in training.RULES
+        ]
+
+    def run(self, cell: Cell) -> list[Row]:
+        """Decisions of 300 test contexts beside their index, the mean demand and the oracle's."""
+        drawn = self._trial(cell)
+        policy = training.hedged(drawn, "2-Causal-SDRO", cell["rule"], cell["seed"])
+        contexts, signal = drawn.test[:SHOWN], drawn.truth[:SHOWN]
+        columns = {
+            "index": contexts @ drawn.beta,
+            "decision": policy.predict(contexts),
+            "signal": signal,
+            "oracle": oracle_newsvendor_decision(signal, HOLDING, STOCKOUT),
+        }
+        rows = zip(*(map(float, values) for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in sorted(rows)]

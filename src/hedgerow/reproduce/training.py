@@ -1,0 +1,67 @@
+"""How the synthetic studies train: hedged at chosen parameters, and on the empirical risk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hedgerow.ambiguity import ERM, CausalSinkhorn
+from hedgerow.estimator import RobustPolicy
+from hedgerow.reproduce import published
+from hedgerow.reproduce.trials import Trial
+from hedgerow.reproduce.tuned import TUNED, model
+from hedgerow.rules import Rule, SoftForest, TwoLayer
+from hedgerow.search import RobustPolicyCV
+from hedgerow.solvers import NestedSGD, default_solver
+
+CONVERGED, EARLY = "ERM, to convergence", "ERM, stopped early"
+LONG = {"tiny": 100, "quick": 2000, "full": 4000}
+"""Steps of the empirical risk that is trained for as long as it falls."""
+NEAREST = 1.05
+"""Times the smallest penalty, at which values begin to be finite."""
+RULES: dict[str, Callable[[], Rule]] = {"forest": SoftForest, "network": TwoLayer}
+
+
+def hedged(trial: Trial, name: str, rule: str, seed: int) -> RobustPolicy:
+    """A rule trained against a model at the parameters that were chosen for it."""
+    tuned = TUNED[trial.problem][name]
+    ambiguity = model(name, tuned.penalty, tuned.epsilon)
+    solver = default_solver(ambiguity).set_params(steps=tuned.steps)
+    policy = RobustPolicy(trial.loss, ambiguity, RULES[rule](), solver=solver, random_state=seed)
+    return policy.fit(trial.contexts, trial.outcomes)
+
+
+def as_published(name: str) -> str:
+    """What a model is called when its parameters are the published ones."""
+    return f"{name}, published"
+
+
+def at_published(trial: Trial, name: str, seed: int) -> tuple[RobustPolicy, float]:
+    """A forest at the published parameters, and its penalty: the nearest admissible one."""
+    penalty, epsilon = published.TUNED[trial.problem][name]
+    order = int(name[0])
+    scale, start = np.ones(trial.outcomes[0].size), np.zeros(trial.outcomes[0].size)
+    outcomes = trial.outcomes.reshape(len(trial.outcomes), -1)
+    smallest = trial.loss.smallest_penalty(order, scale, start, outcomes)
+    penalty = penalty if penalty > smallest else NEAREST * smallest
+    model = CausalSinkhorn(penalty, epsilon, order)
+    policy = RobustPolicy(trial.loss, model, random_state=seed)
+    return policy.fit(trial.contexts, trial.outcomes), penalty
+
+
+def converged(trial: Trial, rule: str, seed: int, scale: str) -> RobustPolicy:
+    """The empirical risk, whatever it does out of sample."""
+    solver = NestedSGD(steps=LONG[scale])
+    policy = RobustPolicy(trial.loss, ERM(), RULES[rule](), solver=solver, random_state=seed)
+    return policy.fit(trial.contexts, trial.outcomes)
+
+
+def stopped_early(trial: Trial, rule: str, seed: int) -> Any:
+    """The empirical risk, with the number of steps that five folds choose."""
+    search = RobustPolicyCV(
+        trial.loss, penalties=(math.inf,), rules=[RULES[rule]()], random_state=seed
+    )
+    return search.fit(trial.contexts, trial.outcomes)
