@@ -35,7 +35,7 @@ from benchmarks.timing import seconds
 from hedgerow import explain
 from hedgerow.plots.style import style
 from hedgerow.portfolio import Horizon, Market, Window
-from hedgerow.portfolio.methods import LONG, ONE_PACE
+from hedgerow.portfolio.methods import AS_TUNED, LONG
 from hedgerow.reproduce import markets
 from hedgerow.reproduce.interpretation import (
     MASS,
@@ -62,7 +62,7 @@ def trained(method: str, window: Window, names: tuple, seed: int, temperature: f
     """One soft tree, trained as the backtest trains its forests."""
     if method not in STEPS:
         return hedged_tree(window, names, seed, temperature)
-    solver = hr.NestedSGD(steps=STEPS[method], batch=64, optimizer=ONE_PACE)
+    solver = hr.NestedSGD(steps=STEPS[method], batch=64, **AS_TUNED)
     return soft_tree(window, names, hr.ERM(), None, solver, seed, temperature)
 
 

@@ -119,7 +119,7 @@ def fit(data: Path, plan: Plan, out: Path) -> None:
         ("loss", loss_words),
         ("model", _model_words(plan.model, policy.ambiguity)),
         *chosen,
-        ("nominal", _nominal_words(policy.nominal)),
+        ("nominal", _nominal_words(policy.nominal or nominal)),
         ("rule", plan.rule),
         ("training", _training_words(policy)),
         ("in-sample loss", f"{in_sample:.4g} a row"),

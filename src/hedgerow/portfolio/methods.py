@@ -39,13 +39,15 @@ LONG = 4000
 EARLY = (0, 10, 30, 100, 300, 1000)
 """Steps among which early stopping chooses; 0 is the best constant portfolio."""
 VALIDATION = 0.2
-ONE_PACE = optax.scale_by_adam()
+AS_TUNED: dict[str, Any] = {"learning_rate": 0.02, "optimizer": optax.scale_by_adam()}
 """Gates and leaves at one learning rate: that is how the numbers of steps were tuned."""
 SAID_ONCE = ("Training diverged", r"Feature\(s\) .* never vary", ".*occurs once, so")
 """Warnings that a backtest puts in a sentence of its own, or, the last, that its methods mean:
 covariates do not repeat, so without neighbours the causal model coincides with its plain one."""
 RULES: dict[str, Callable[[], Rule]] = {
-    "forest": lambda: SoftForest(trees=20, depth=None),
+    # Gates that begin along outcomes' slopes would look at differences of indices that move
+    # together, of which integrated gradients and SHAP values tell different stories.
+    "forest": lambda: SoftForest(trees=20, depth=None, gates="random"),
     "two-layer": TwoLayer,
 }
 
@@ -145,7 +147,7 @@ def _stopped_early(
 def _empirical(
     steps: int, rule: str, loss: PortfolioLoss, seed: int, X: np.ndarray, Y: np.ndarray
 ) -> RobustPolicy:
-    solver = NestedSGD(steps=steps, batch=64, optimizer=ONE_PACE)
+    solver = NestedSGD(steps=steps, batch=64, **AS_TUNED)
     return RobustPolicy(loss, ERM(), RULES[rule](), solver=solver, random_state=seed).fit(X, Y)
 
 
@@ -187,17 +189,17 @@ def _smeared(
     return Hedge(
         model(parameters.penalty, parameters.epsilon, order, **AUTO),
         _nominal(parameters),
-        SCSC(steps=parameters.steps, batch=batch, nodes=nodes, optimizer=ONE_PACE),
+        SCSC(steps=parameters.steps, batch=batch, nodes=nodes, **AS_TUNED),
     )
 
 
 def _moved(parameters: Parameters, rule: str) -> Hedge:
-    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1, optimizer=ONE_PACE)
+    solver = NestedSGD(steps=parameters.steps, batch=16, nodes=1, **AS_TUNED)
     return Hedge(CausalWasserstein(parameters.penalty, 2, **AUTO), _nominal(parameters), solver)
 
 
 def _reweighted(parameters: Parameters, rule: str) -> Hedge:
-    solver = SCSC(steps=parameters.steps, batch=64, optimizer=ONE_PACE)
+    solver = SCSC(steps=parameters.steps, batch=64, **AS_TUNED)
     return Hedge(KL(parameters.penalty, loss_scale="auto"), EmpiricalNominal(), solver)
 
 

@@ -136,7 +136,7 @@ def soft_tree(
     temperature: float = 1.0,
 ) -> RobustPolicy:
     """One soft tree, trained on a window of the portfolio studies."""
-    rule = SoftForest(trees=1, depth=DEPTH, temperature=temperature)
+    rule = SoftForest(trees=1, depth=DEPTH, temperature=temperature, gates="random")
     policy = RobustPolicy(MeanVariance(OMEGA), model, rule, nominal, solver, random_state=seed)
     with warnings.catch_warnings():
         for message in SAID_ONCE:

@@ -65,11 +65,11 @@ class Engine:
             return
         compiled = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
         with self._backend():
+            settings: dict[str, Any] = {"batch_size": 1, "pre_dispatch": "n_jobs"}
             parallel: Any = Parallel(
                 n_jobs=-1 if self.scheduler else self.jobs,
                 return_as="generator_unordered",
-                batch_size=1,
-                pre_dispatch="n_jobs",
+                **settings,
             )
             yield from parallel(delayed(_in_worker)(study, cell, compiled) for study, cell in work)
 

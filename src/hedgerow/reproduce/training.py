@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def at_published(trial: Trial, name: str, seed: int) -> tuple[RobustPolicy, floa
     outcomes = trial.outcomes.reshape(len(trial.outcomes), -1)
     smallest = trial.loss.smallest_penalty(order, scale, start, outcomes)
     penalty = penalty if penalty > smallest else NEAREST * smallest
-    model = CausalSinkhorn(penalty, epsilon, order)
+    model = CausalSinkhorn(penalty, cast(float, epsilon), order)
     policy = RobustPolicy(trial.loss, model, random_state=seed)
     return policy.fit(trial.contexts, trial.outcomes), penalty
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import Any
 
 from hedgerow.plots import transport_plans, worst_cases
 from hedgerow.plots.transport import example_measures
 from hedgerow.reproduce.distributions import CELLS, MODELS, ROWS, oracle_policy
-from hedgerow.reproduce.pages.page import Page, markdown_table, number
+from hedgerow.reproduce.pages.page import Page, Table, markdown_table, number
 
 
-def plans(table: pd.DataFrame, name: str) -> Page:
+def plans(table: Table, name: str) -> Page:
     """What a causal plan may not do."""
     rows = [
         ["causal" if row["causal"] else "plain", f"{row['epsilon']:g}",
@@ -30,14 +30,18 @@ def plans(table: pd.DataFrame, name: str) -> Page:
     return Page({name: figure}, text)
 
 
-def worst(table: pd.DataFrame, name: str) -> Page:
+def worst(table: Table, name: str) -> Page:
     """Where the adversaries go."""
     policy, X, Y = oracle_policy()
     caption = (
         f"p = 2, λ = 0.5, ε = 0.05. The {ROWS} covariates are quantised to {CELLS} cells: with one "
         "outcome per context, (a) and (b) would be the same distribution."
     )
-    labels = {"feature_label": "covariate", "outcome_label": "demand", "decision_label": "order"}
+    labels: Any = {
+        "feature_label": "covariate",
+        "outcome_label": "demand",
+        "decision_label": "order",
+    }
     figure = worst_cases(policy, X, Y, MODELS, caption=caption, **labels)
     rows = [
         [row["model"], f"{row['nominal_loss']:.3f}", f"{row['worst_loss']:.3f}",

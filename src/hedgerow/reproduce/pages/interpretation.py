@@ -87,7 +87,6 @@ def importance(table: Table, name: str = "fig11") -> Page:
     ]
     loss, decision = (explain.correlation(own, found[label]) for label in (LOSS, DECISION))
     paper = published.TREE["importance"]
-    side = "above" if loss > paper else "below"
     text = "\n".join(
         [
             _protocol(table) + " Derivatives are per standard deviation of the feature.\n",
@@ -96,9 +95,9 @@ def importance(table: Table, name: str = "fig11") -> Page:
                 [f"correlation of “{OWN}” with", "here", "paper"],
                 [[LOSS, number(loss), number(paper)], [DECISION, number(decision), NOTHING]],
             ),
-            f"The correlation with the permutation of the loss is {number(loss)}, {side} the "
-            f"paper's {number(paper)}; with the change of the decision it is {number(decision)}. "
-            f"They compare {len(own.names)} numbers, of one tree.",
+            f"The correlation with the permutation of the loss is {number(loss)}, "
+            f"{_side(loss, paper)} the paper's {number(paper)}; with the change of the decision it "
+            f"is {number(decision)}. They compare {len(own.names)} numbers, of one tree.",
         ]
     )
     return Page({name: plots.importance(found)}, text)
@@ -132,8 +131,8 @@ def attribution(table: Table, name: str = "fig12") -> Page:
                 [["all weights and features", number(weights), NOTHING],
                  ["Σ_k of all decisions", number(total), number(paper)]],
             ),
-            f"Over Σ_k the correlation is {'above' if total > paper else 'below'} the paper's, over "
-            f"all weights {'above' if weights > paper else 'below'} it. "
+            f"Over Σ_k the correlation is {_side(total, paper)} the paper's, over all weights "
+            f"{_side(weights, paper)} it. "
             f"{EIG} misses the decision's distance from the mean one by at most "
             f"{_value(table, 'completeness error'):.0e}. Over the weights attributions sum to 0 "
             f"(here at most {constant:.0e}), since weights sum to 1: the Σ_k that the paper draws "
@@ -192,6 +191,10 @@ def _protocol(table: Table) -> str:
         f"One tree of eight leaves, {METHOD} at ω = {OMEGA:g}, learned on the {WINDOW} trading "
         f"days before {_text(table, 'date')} ({_text(table, 'market')})."
     )
+
+
+def _side(value: float, other: float) -> str:
+    return "above" if value > other else "below"
 
 
 def _listed(chances: dict[Any, float]) -> str:

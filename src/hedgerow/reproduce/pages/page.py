@@ -40,7 +40,8 @@ def number(value: float, digits: int = 3, sign: bool = False) -> str:
     """A number with so many decimals and a real minus; a dash for one that is not there."""
     if math.isnan(value):
         return NOTHING
-    return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+    rounded = round(value, digits) + 0.0  # no minus before zero
+    return f"{rounded:{'+' if sign else ''}.{digits}f}".replace("-", "−")
 
 
 def percent(value: float) -> str:

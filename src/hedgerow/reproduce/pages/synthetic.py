@@ -16,7 +16,7 @@ import pandas as pd
 from hedgerow.plots.style import COLOURS, GREY, INK, style
 from hedgerow.reproduce import published
 from hedgerow.reproduce.pages.charts import LOWEST, draw_boxes, heat_maps
-from hedgerow.reproduce.pages.page import Page, markdown_table, number, percent
+from hedgerow.reproduce.pages.page import Page, Table, markdown_table, number, percent
 from hedgerow.reproduce.synthetic import MAPPED, ORDERS
 from hedgerow.reproduce.training import CONVERGED, EARLY, as_published
 from hedgerow.reproduce.tuned import MODELS, TUNED
@@ -29,7 +29,7 @@ PUBLISHED = "published ERM"
 BASELINES = (PUBLISHED, CONVERGED, EARLY)
 
 
-def prescriptiveness(table: pd.DataFrame, problem: str) -> pd.DataFrame:
+def prescriptiveness(table: Table, problem: str) -> Table:
     """Rows of hedged methods with one more column per baseline: percent of its excess saved."""
     table = table.assign(excess=table["loss"] - table["oracle"])
     by = [*PLACE, *(["rule"] if "rule" in table else [])]
@@ -46,7 +46,7 @@ def prescriptiveness(table: pd.DataFrame, problem: str) -> pd.DataFrame:
     return hedged
 
 
-def rules(table: pd.DataFrame, problem: str, name: str) -> Page:
+def rules(table: Table, problem: str, name: str) -> Page:
     """Forests and networks at every size."""
     found = prescriptiveness(table, problem)
     headings = ["order", "rule", *(f"P against {b}" for b in BASELINES), "published P"]
@@ -74,7 +74,7 @@ def rules(table: pd.DataFrame, problem: str, name: str) -> Page:
     return Page({name: _rule_boxes(found, problem)}, text)
 
 
-def models(table: pd.DataFrame, problem: str, name: str) -> Page:
+def models(table: Table, problem: str, name: str) -> Page:
     """What to hedge against."""
     found = prescriptiveness(table, problem)
     rows = []
@@ -109,7 +109,7 @@ def models(table: pd.DataFrame, problem: str, name: str) -> Page:
     return Page({name: _model_boxes(found)}, text)
 
 
-def parameters(table: pd.DataFrame, problem: str, name: str) -> Page:
+def parameters(table: Table, problem: str, name: str) -> Page:
     """Penalties and epsilons."""
     rows, features = MAPPED[problem]
     excess = table.assign(excess=table["loss"] - table["oracle"])
@@ -138,7 +138,7 @@ def parameters(table: pd.DataFrame, problem: str, name: str) -> Page:
     return Page({name: heat_maps(maps, "prescriptiveness, %", digits=0, low_is_good=False)}, text)
 
 
-def fitted(table: pd.DataFrame, name: str) -> Page:
+def fitted(table: Table, name: str) -> Page:
     """Decisions along the index."""
     rows = []
     for (count, rule), part in table.groupby(["rows", "rule"]):
@@ -157,7 +157,7 @@ def fitted(table: pd.DataFrame, name: str) -> Page:
     return Page({name: _curves(table)}, text)
 
 
-def _protocol(table: pd.DataFrame, problem: str) -> str:
+def _protocol(table: Table, problem: str) -> str:
     kind = "transposed substitution costs, " if problem == "inventory" else ""
     return (
         f"{problem.capitalize()}, {kind}draws of truth and data: {table['seed'].nunique()} a size; "
@@ -167,7 +167,7 @@ def _protocol(table: pd.DataFrame, problem: str) -> str:
     )
 
 
-def _as_published(table: pd.DataFrame, problem: str) -> str:
+def _as_published(table: Table, problem: str) -> str:
     """What comes of the published parameters, where they can be used, exactly minimised."""
     said = []
     for method in ORDERS:
@@ -191,7 +191,7 @@ def _as_published(table: pd.DataFrame, problem: str) -> str:
     return f"Forests at the published parameters. {'; '.join(said)}.\n" if said else ""
 
 
-def _losses(table: pd.DataFrame) -> str:
+def _losses(table: Table) -> str:
     """Mean losses by size and method, beside the oracle."""
     table = table.assign(rule=table.get("rule", "forest"))
     place = ["rows", "features", "rule"]
@@ -204,7 +204,7 @@ def _losses(table: pd.DataFrame) -> str:
     return markdown_table(["N × d_x", "rule", "oracle", *wide.columns], rows)
 
 
-def _rule_boxes(found: pd.DataFrame, problem: str) -> Figure:
+def _rule_boxes(found: Table, problem: str) -> Figure:
     """One panel per order and number of rows; boxes by features, forests beside networks."""
     counts, widths = sorted(found["rows"].unique()), sorted(found["features"].unique())
     with style():
@@ -235,7 +235,7 @@ def _rule_boxes(found: pd.DataFrame, problem: str) -> Figure:
     return fig
 
 
-def _model_boxes(found: pd.DataFrame) -> Figure:
+def _model_boxes(found: Table) -> Figure:
     """One panel for each way of varying the size."""
     rows, widths = sorted(found["rows"].unique()), sorted(found["features"].unique())
     panels = [("features", widths, "rows", n) for n in rows[:1]]
@@ -270,7 +270,7 @@ def _model_look(method: str) -> tuple[str, str]:
     return colour, "////" if method.startswith("1-") else ""
 
 
-def _curves(table: pd.DataFrame) -> Figure:
+def _curves(table: Table) -> Figure:
     counts = sorted(table["rows"].unique())
     with style():
         from matplotlib.figure import Figure
