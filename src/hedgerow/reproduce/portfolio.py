@@ -21,7 +21,7 @@ from hedgerow.portfolio.methods import FIXED, choose
 from hedgerow.portfolio.tuned import parameters_for
 from hedgerow.reproduce import markets
 from hedgerow.reproduce.markets import Files
-from hedgerow.reproduce.study import Cell, Row, Study
+from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
 
 ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
 MODELS = (*ORDERS, "SDRO", "Causal-WDRO", "KL-DRO")
@@ -79,7 +79,7 @@ class Portfolio(Study):
         try:
             choice = choose(cell["method"], cell["rule"], window, loss, parameters, cell["seed"])
         except ValueError as error:
-            if not given or "makes the robust value infinite" not in str(error):
+            if not given or INADMISSIBLE not in str(error):
                 raise
             return [about | {"loss": float("nan"), "status": "inadmissible"}]
         return [about | figures(loss, window.held @ choice.weights) | {"status": choice.status}]

@@ -15,7 +15,7 @@ from hedgerow.datasets import oracle_newsvendor_decision
 from hedgerow.estimator import RobustPolicy
 from hedgerow.experiments.newsvendor import HOLDING, STOCKOUT
 from hedgerow.reproduce import training
-from hedgerow.reproduce.study import Cell, Row, Study
+from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
 from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Trial, sizes, trial
 from hedgerow.reproduce.tuned import MODELS, TUNED, model
 from hedgerow.solvers import default_solver
@@ -132,7 +132,9 @@ class Parameters(Synthetic):
                 policy = RobustPolicy(drawn.loss, ambiguity, solver=solver, random_state=seed)
                 try:
                     loss = drawn.judge(policy.fit(drawn.contexts, drawn.outcomes))
-                except ValueError:  # below the least admissible penalty the value is infinite
+                except ValueError as error:
+                    if INADMISSIBLE not in str(error):
+                        raise
                     loss = float("nan")
                 row = {"penalty": penalty, "epsilon": epsilon, "loss": loss, "oracle": oracle}
                 rows.append(row)
