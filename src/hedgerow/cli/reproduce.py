@@ -12,7 +12,7 @@ from hedgerow.reproduce.catalogue import catalogue
 from hedgerow.reproduce.markets import Files
 from hedgerow.reproduce.pages import page_of
 from hedgerow.reproduce.pages.writing import write_index, write_study
-from hedgerow.reproduce.running import Engine, run, seconds
+from hedgerow.reproduce.running import Engine, run, seconds, tasks
 from hedgerow.reproduce.study import Study
 
 ALL = "all"
@@ -48,7 +48,7 @@ def reproduce(
     print_facts(
         [
             ("studies", ", ".join(study.name for study in studies)),
-            ("cells", f"{sum(len(study.cells(scale)) for study in studies):,} in {out / 'cells'}"),
+            ("cells", f"{len(tasks(studies, scale)):,} in {out / 'cells'}"),
             ("written", f"data, figures and a summary each in {out}"),
             ("read", str(index)),
         ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,12 @@ class Engine:
                 return_as="generator_unordered",
                 **settings,
             )
-            yield from parallel(delayed(_in_worker)(study, cell, compiled) for study, cell in work)
+            with warnings.catch_warnings():
+                # compiled programs fill a worker's memory, and a fresh one takes its place
+                warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+                yield from parallel(
+                    delayed(_in_worker)(study, cell, compiled) for study, cell in work
+                )
 
     @contextmanager
     def _backend(self) -> Iterator[None]:
@@ -98,11 +104,14 @@ def run(
     """Compute what is missing of some studies, and return the rows of each, by its name."""
     _checks.one_of("scale", scale, SCALES)
     stores = {study.name: _store(study, folder) for study in studies}
-    tasks = _tasks(studies, scale)
-    missing = [(study, cell) for study, cell in tasks if stores[study.name].get(cell) is None]
-    done = len(tasks) - len(missing)
+    work = tasks(studies, scale)
+    missing = [(study, cell) for study, cell in work if stores[study.name].get(cell) is None]
+    done = len(work) - len(missing)
+    # runs that share a folder begin in different places, so that they meet what others have done
+    first = secrets.randbelow(len(missing)) if missing else 0
+    missing = missing[first:] + missing[:first]
     if progress is not None:
-        progress(done, len(tasks), "")
+        progress(done, len(work), "")
 
     def still_missing() -> Iterator[tuple[Study, Cell]]:
         """Asked at the last moment: another run may have been here meanwhile."""
@@ -114,7 +123,7 @@ def run(
         stores[study.name].put(cell, result)
         done += 1
         if progress is not None:
-            progress(done, len(tasks), study.name)
+            progress(done, len(work), study.name)
     return {
         study.name: [
             cell | row for cell in study.cells(scale) for row in _kept(stores[study.name], cell)
@@ -134,7 +143,7 @@ def seconds(
     return found
 
 
-def _tasks(studies: Sequence[Study], scale: str) -> list[tuple[Study, Cell]]:
+def tasks(studies: Sequence[Study], scale: str) -> list[tuple[Study, Cell]]:
     """Everything to be computed; a cell that studies share is listed once."""
     listed = {
         (study.source, json.dumps(cell, sort_keys=True)): (study, cell)

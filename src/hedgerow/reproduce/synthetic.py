@@ -66,7 +66,9 @@ class Rules(Synthetic):
 
     def cells(self, scale: str) -> list[Cell]:
         """One per size, draw and rule."""
-        rules = training.RULES
+        rules = list(training.RULES)
+        if scale == "tiny" and self.problem == "inventory":  # a test of the newsvendor has both
+            rules = rules[:1]
         return [
             c | {"rule": r} for c in self._cells(scale, sizes(self.problem, scale)) for r in rules
         ]
@@ -100,7 +102,7 @@ class Models(Synthetic):
 
     def run(self, cell: Cell) -> list[Row]:
         """Losses of forests hedged against each model, and of the empirical risk."""
-        few = ("2-Causal-SDRO", "2-SDRO", "2-Causal-WDRO", "KL-DRO")
+        few = ("2-Causal-SDRO", "2-SDRO", "KL-DRO")
         return self._judged(cell, few if cell["scale"] == "tiny" else MODELS, "forest")
 
 

@@ -57,15 +57,16 @@ def rules(table: Table, problem: str, name: str) -> Page:
             [str(method)[0], str(rule), *(percent(cells[b]) for b in BASELINES),
              percent(published.average(problem, str(method), str(rule)))]
         )  # fmt: skip
-    forests = found[found["rule"] == "forest"]["excess"].mean()
-    networks = found[found["rule"] == "network"]["excess"].mean()
-    ahead = "below" if forests < networks else "above"
+    forests, networks = (
+        found[found["rule"] == rule]["excess"].mean() for rule in ("forest", "network")
+    )
+    ahead = "below" if forests < networks else "not below"
     text = "\n".join(
         [
             _protocol(table, problem),
             markdown_table(headings, rows),
-            f"\nHedged forests lose {forests:.3f} more than the oracle on average, {ahead} hedged "
-            f"networks ({networks:.3f}).\n",
+            f"\nHedged forests lose {number(forests)} more than the oracle on average, {ahead} "
+            f"hedged networks ({number(networks)}).\n",
             _as_published(table, problem),
             "Mean losses by size:\n",
             _losses(table),
