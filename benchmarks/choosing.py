@@ -21,15 +21,10 @@ from hedgerow.experiments.inventory import InventoryDraw
 from hedgerow.experiments.newsvendor import (
     AS_TRAINED,
     CORRUPTED_HISTORY,
-    HOLDING,
-    STOCKOUT,
     NewsvendorDraw,
 )
+from hedgerow.reproduce.trials import SIZES
 
-SIZES = {
-    "newsvendor": [(n, d) for n in (200, 400, 800, 1000) for d in (5, 10, 20, 50)],
-    "inventory": [(n, d) for n in (100, 200, 400, 800) for d in (3, 5, 10, 20)],
-}
 METHODS = methods.HEDGEROW | methods.BASELINES
 CORRUPTED = "corrupted"
 """Hedgerow's methods on a corrupted history; not among those that run unless named."""
@@ -44,14 +39,15 @@ softer gates too, which are better there (docs/results/recipe.md) and compile no
 
 def newsvendor(rows, features, seed, method):
     """Judge the estimators of one method on one draw."""
-    draw, loss = NewsvendorDraw(rows, features, seed), hr.Newsvendor(HOLDING, STOCKOUT)
+    draw = NewsvendorDraw(rows, features, seed)
     found = {"oracle": {AS_TRAINED: {"mean": draw.oracle()}}}
     if method == CORRUPTED:
         for fit in methods.HEDGEROW.values():
-            for name, estimator in fit(loss, draw.train.data, draw.corrupted, seed).items():
+            for name, estimator in fit(draw.loss, draw.train.data, draw.corrupted, seed).items():
                 found[name] = {CORRUPTED_HISTORY: draw.judge(estimator.predict)[AS_TRAINED]}
         return found
-    for name, estimator in METHODS[method](loss, draw.train.data, draw.train.target, seed).items():
+    fitted = METHODS[method](draw.loss, draw.train.data, draw.train.target, seed)
+    for name, estimator in fitted.items():
         found[name] = draw.judge(estimator.predict) | {"chosen": describe(estimator)}
     return found
 

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import t
 
 from hedgerow.experiments import methods
-from hedgerow.experiments.newsvendor import AS_TRAINED
+from hedgerow.experiments.newsvendor import AS_TRAINED, CORRUPTED_HISTORY
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "published"
 OURS = (methods.CHOSEN, methods.CAUTIOUS, methods.DEFAULT)
@@ -32,8 +32,10 @@ def report(problem: str, found: list) -> None:
     print(f"{problem}: {draws.min()} to {draws.max()} draws a cell\n")
     _losses(means, _published(problem))
     _differences(means)
+    _draw_by_draw(means)
     if table["world"].nunique() > 1:
         _shifts(table)
+    _corrupted(table)
 
 
 def _rows(found):
@@ -111,6 +113,31 @@ def _differences(means):
             half = t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap))
             cells.append(f"{gap.mean():+.4f} ± {half:.4f}")
         print(f"| {cell[0]} × {cell[1]} | {error:.4f} | {' | '.join(cells)} |")
+
+
+def _draw_by_draw(means):
+    """In how many draws of all sizes the searched rule is below each of the others."""
+    wide = means.pivot_table(index=["rows", "features", "seed"], columns="method", values="mean")
+    if methods.CHOSEN not in wide:
+        return
+    said = []
+    for name in (*OURS[1:], *PEERS):
+        if name in wide:
+            gap = (wide[name] - wide[methods.CHOSEN]).dropna()
+            said.append(f"{name} {(gap > 0).sum()} of {len(gap)}")
+    print(f"\n{methods.CHOSEN}, draw by draw, below {', '.join(said)}")
+
+
+def _corrupted(table):
+    """Differences to the empirical risk where both learned from a corrupted history."""
+    part = table[table["world"] == CORRUPTED_HISTORY]
+    wide = part.pivot_table(index=["rows", "features", "seed"], columns="method", values="mean")
+    if methods.TRUSTING not in wide:
+        return
+    print(f"\nDifference to {methods.TRUSTING!r} after a {CORRUPTED_HISTORY}, {len(wide)} draws\n")
+    for name in OURS:
+        gap = (wide[name] - wide[methods.TRUSTING]).dropna()
+        print(f"{name}: {gap.mean():+.4f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.4f} (s.e.)")
 
 
 def _shifts(table):

@@ -14,7 +14,7 @@ import warnings
 import pandas as pd
 
 import hedgerow as hr
-from hedgerow.reproduce.trials import trial
+from hedgerow.reproduce.trials import draw
 from hedgerow.reproduce.tuned import model
 from hedgerow.solvers import default_solver
 
@@ -34,13 +34,13 @@ def searched(problem: str, name: str) -> pd.DataFrame:
     found = []
     for rows, features in HISTORIES[problem]:
         for seed in range(2000, 2000 + DRAWS):
-            drawn = trial(problem, rows, features, seed, test_rows=10)
+            drawn = draw(problem, rows, features, seed, test_rows=10)
             solver = default_solver(template).set_params(nodes=1)
             search = hr.RobustPolicyCV(
                 drawn.loss, template, PENALTIES, EPSILONS, solver=solver, refit=False,
                 random_state=seed,
             )  # fmt: skip
-            table = search.fit(drawn.contexts, drawn.outcomes).cv_results_
+            table = search.fit(drawn.train.data, drawn.train.target).cv_results_
             found.append(table.assign(relative=table["mean_loss"] / table["mean_loss"].min()))
     keys = [key for key in ("penalty", "epsilon", "steps") if key in found[0]]
     together = pd.concat(found).groupby(keys)["relative"].agg(["mean", "count"])

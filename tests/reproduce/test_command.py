@@ -86,3 +86,10 @@ def test_mistakes_are_one_sentence(tmp_path, asked, message):
     assert result.exit_code != 0
     assert message in " ".join(result.output.replace("│", " ").split())
     assert "Traceback" not in result.output
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "out").write_text("")
+    result = call("fig1", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "is a file; give the name of a folder." in " ".join(result.output.split())

@@ -12,7 +12,7 @@ from hedgerow.reproduce.catalogue import catalogue
 from hedgerow.reproduce.pages import page_of, synthetic
 from hedgerow.reproduce.study import SCALES
 from hedgerow.reproduce.synthetic import Models, Rules
-from hedgerow.reproduce.trials import trial
+from hedgerow.reproduce.trials import draw
 
 STUDIES = catalogue()
 
@@ -41,20 +41,14 @@ def test_the_whole_of_the_paper_is_covered():
     assert places == {(n, 20) for n in (200, 400, 800, 1000)} | {(400, d) for d in (5, 10, 20, 50)}
 
 
-class Oracle:
-    def __init__(self, drawn):
-        self.drawn = drawn
-
-    def predict(self, contexts):
-        if self.drawn.problem == "newsvendor":
-            return oracle_newsvendor_decision(self.drawn.truth)
-        return oracle_inventory_decision(self.drawn.truth, transposed=True)
-
-
 @pytest.mark.parametrize("problem", ["newsvendor", "inventory"])
 def test_the_oracle_loses_the_oracle_loss(problem):
-    drawn = trial(problem, 50, 3, seed=1, test_rows=500)
-    assert drawn.judge(Oracle(drawn)) == pytest.approx(drawn.oracle(), rel=1e-6)
+    drawn = draw(problem, 50, 3, seed=1, test_rows=500)
+    best = {
+        "newsvendor": lambda contexts: oracle_newsvendor_decision(drawn.test.signal),
+        "inventory": lambda contexts: oracle_inventory_decision(drawn.test.scale, transposed=True),
+    }
+    assert drawn.mean_loss(best[problem]) == pytest.approx(drawn.oracle(), rel=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +73,7 @@ def test_published_penalties_of_order_1_are_replaced_by_admissible_ones(losses):
 
 def test_causal_and_plain_coincide_without_repeated_contexts():
     study = Models("fig7", "newsvendor")
-    rows = study._judged(study.cells("tiny")[0], ("2-Causal-SDRO", "2-SDRO"), "forest")
+    rows = study.run(study.cells("tiny")[0])
     causal, plain = (r["loss"] for r in rows if r["method"] in ("2-Causal-SDRO", "2-SDRO"))
     assert causal == plain
 

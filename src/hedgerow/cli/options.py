@@ -74,6 +74,23 @@ IN_TIME: dict[str, Any] = {"rich_help_panel": "Windows", "show_default": False}
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
+Returns = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Daily returns: date, one column per asset.", **IN_DATA),
+]
+Covariates = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Closing levels of covariates: date, …", **IN_DATA),
+]
+
+
+def both_or_neither(returns: Path | None, covariates: Path | None) -> None:
+    """A market is two files."""
+    if (returns is None) != (covariates is None):
+        missing = "--covariates" if covariates is None else "--returns"
+        raise typer.BadParameter("both files are needed, or neither.", param_hint=missing)
+
+
 def listed(given: list[str] | None) -> list[str]:
     """Names given one by one or separated by commas."""
     return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]

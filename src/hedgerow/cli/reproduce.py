@@ -33,6 +33,8 @@ def reproduce(
 ) -> None:
     """Compute, draw and write."""
     studies = _chosen(names, catalogue(files))
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; give the name of a folder.")
     out.mkdir(parents=True, exist_ok=True)
     check_target(out / "index.md")
     with counting("computing") as progress:

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import IN_DATA, IN_STUDY, IN_TIME, EngineKind, Risk, listed
+from hedgerow.cli.options import (
+    IN_DATA,
+    IN_STUDY,
+    IN_TIME,
+    Covariates,
+    EngineKind,
+    Returns,
+    Risk,
+    both_or_neither,
+    listed,
+)
 from hedgerow.cli.screen import guarded
 
 
@@ -18,14 +28,8 @@ from hedgerow.cli.screen import guarded
     "that was stopped goes on where it was when it is started again."
 )
 def portfolio(
-    returns: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Daily returns: date, one column per asset.", **IN_DATA),
-    ] = None,
-    covariates: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Closing levels of covariates: date, …", **IN_DATA),
-    ] = None,
+    returns: Returns = None,
+    covariates: Covariates = None,
     percent: Annotated[
         bool, typer.Option("--percent", help="Returns are in percent, not fractions.", **IN_DATA)
     ] = False,
@@ -86,9 +90,7 @@ def portfolio(
     ] = Path("hedgerow-portfolio"),
 ) -> None:
     """Check what only the options can tell, then run."""
-    if (returns is None) != (covariates is None):
-        missing = "--covariates" if covariates is None else "--returns"
-        raise typer.BadParameter("both files are needed, or neither.", param_hint=missing)
+    both_or_neither(returns, covariates)
     if returns is None and (percent or prices):
         raise typer.BadParameter("says how to read --returns, which was not given.")
     if percent and prices:
@@ -143,22 +145,14 @@ def reproduce(
         str | None,
         typer.Option(metavar="ADDRESS", help="Of a Dask scheduler; default: one is started here."),
     ] = None,
-    returns: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Daily returns: date, one column per asset.", **IN_DATA),
-    ] = None,
-    covariates: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Closing levels of covariates: date, …", **IN_DATA),
-    ] = None,
+    returns: Returns = None,
+    covariates: Covariates = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write into.")
     ] = Path("hedgerow-reproduced"),
 ) -> None:
     """Check what only the options can tell, then run."""
-    if (returns is None) != (covariates is None):
-        missing = "--covariates" if covariates is None else "--returns"
-        raise typer.BadParameter("both files are needed, or neither.", param_hint=missing)
+    both_or_neither(returns, covariates)
     if scheduler is not None and engine != EngineKind.dask:
         raise typer.BadParameter("needs --engine dask.", param_hint="--scheduler")
     with guarded("Stopped; what was finished is kept, and the same command goes on from there."):

@@ -9,6 +9,8 @@ contexts. "Corrupted history" is the one where the world is as it was but the re
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import t as student
@@ -20,6 +22,7 @@ from hedgerow.datasets import (
     newsvendor_signal,
     oracle_newsvendor_loss,
 )
+from hedgerow.losses import Newsvendor
 from hedgerow.metrics import cvar
 
 HOLDING, STOCKOUT = 0.6, 1.0
@@ -34,29 +37,43 @@ Decide = Callable[[np.ndarray], np.ndarray]
 class NewsvendorDraw:
     """One truth, one history, one test set; the same seed gives the same draw."""
 
+    problem: ClassVar[str] = "newsvendor"
+
     def __init__(self, rows: int, features: int, seed: int, test_rows: int = TEST_ROWS) -> None:
+        self.loss = Newsvendor(HOLDING, STOCKOUT)
         self.train = make_newsvendor(rows, features, random_state=seed)
         beta = self.train.beta
         self.test = make_newsvendor(test_rows, features, beta=beta, random_state=seed + 100_000)
-        rng = np.random.default_rng([seed, rows, features])
-        slipped = rng.random(rows) < CORRUPTED
+        self._rng = np.random.default_rng([seed, rows, features])
+        slipped = self._rng.random(rows) < CORRUPTED
         self.corrupted = np.where(slipped, SLIP, 1.0) * self.train.target
-        self.worlds = _worlds(self.test, beta, rng)
+
+    @cached_property
+    def worlds(self) -> dict[str, tuple[np.ndarray | None, np.ndarray]]:
+        """Name → (contexts, None: as they are; demands)."""
+        return _worlds(self.test, self.train.beta, self._rng)
 
     def oracle(self) -> float:
         """What no rule can do better than, as trained."""
         return float(oracle_newsvendor_loss(self.test.signal, HOLDING, STOCKOUT).mean())
 
+    def mean_loss(self, decide: Decide) -> float:
+        """Mean loss of a rule as trained, the noise averaged exactly."""
+        return self._expected(decide(self.test.data))
+
+    def _expected(self, decisions: np.ndarray) -> float:
+        losses = expected_newsvendor_loss(decisions, self.test.signal, HOLDING, STOCKOUT)
+        return float(losses.mean())
+
     def judge(self, decide: Decide) -> dict[str, dict[str, float]]:
         """Mean loss and 95 % CVaR of a rule in every world."""
         decisions = decide(self.test.data)
-        exact = expected_newsvendor_loss(decisions, self.test.signal, HOLDING, STOCKOUT).mean()
         found = {}
         for name, (contexts, demands) in self.worlds.items():
             chosen = decisions[: len(demands)] if contexts is None else decide(contexts)
             losses = _losses(chosen, demands)
             found[name] = {"mean": float(losses.mean()), "cvar": cvar(-losses, 0.05)}
-        found[AS_TRAINED]["mean"] = float(exact)
+        found[AS_TRAINED]["mean"] = self._expected(decisions)
         return found
 
 

@@ -19,7 +19,6 @@ import io
 import json
 import tempfile
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,8 +34,8 @@ from hedgerow.portfolio import Window
 from hedgerow.portfolio.methods import HEDGING, SAID_ONCE
 from hedgerow.portfolio.tuned import parameters_for
 from hedgerow.reproduce import markets
-from hedgerow.reproduce.markets import Files
-from hedgerow.reproduce.study import Cell, Row, Study
+from hedgerow.reproduce.markets import MarketStudy
+from hedgerow.reproduce.study import Cell, Row
 from hedgerow.rules import SoftForest
 from hedgerow.solvers import Solver
 from hedgerow.table_files import require_pandas
@@ -47,26 +46,13 @@ OWN, LOSS, DECISION = "mean absolute derivative", "permutation: loss", "permutat
 EIG, SHAP = "EIG", "SHAP"
 
 
-@dataclass(frozen=True)
-class Tree(Study):
-    """Base of studies of one tree (abstract).
-
-    Parameters
-    ----------
-    files : Files or None
-        Returns and covariates; None: the sample that comes with skfolio.
-    """
-
-    files: Files | None = None
+class Tree(MarketStudy):
+    """Base of studies of one tree (abstract)."""
 
     @property
     def source(self) -> str:
         """One tree for all."""
         return "tree"
-
-    def context(self) -> dict[str, Any]:
-        """The market, by its content, and the horizon."""
-        return markets.fingerprint(self.files)
 
     def cells(self, scale: str) -> list[Cell]:
         """One, which is quick enough at every scale."""

@@ -7,13 +7,14 @@ twenty stocks that come with skfolio, all of them, on the latest 24 months they 
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hedgerow.portfolio import Horizon, Market, Window, latest_months, read_market, sp500_market
+from hedgerow.reproduce.study import Study
 
 WINDOW, HOLDING, MONTHS = 500, 60, 24
 
@@ -57,3 +58,20 @@ def description(files: Files | None) -> str:
     """What the market is called on a page."""
     count = len(market(files).assets)
     return f"{count} stocks, {'the sample of skfolio' if files is None else 'from files'}"
+
+
+@dataclass(frozen=True)
+class MarketStudy(Study):
+    """Base of studies of one market (abstract).
+
+    Parameters
+    ----------
+    files : Files or None
+        Returns and covariates; None: the sample that comes with skfolio.
+    """
+
+    files: Files | None = None
+
+    def context(self) -> dict[str, Any]:
+        """The market, by its content, and the horizon."""
+        return fingerprint(self.files)

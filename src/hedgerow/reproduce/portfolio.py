@@ -12,16 +12,16 @@ earlier years there. A quick run is part of a full one: what it computed is not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 from hedgerow.losses import MeanVariance
 from hedgerow.portfolio import figures
 from hedgerow.portfolio.methods import FIXED, choose
 from hedgerow.portfolio.tuned import parameters_for
 from hedgerow.reproduce import markets
-from hedgerow.reproduce.markets import Files
-from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
+from hedgerow.reproduce.markets import MarketStudy
+from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row
 
 ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
 MODELS = (*ORDERS, "SDRO", "Causal-WDRO", "KL-DRO")
@@ -47,26 +47,13 @@ GRIDS = {
 """Penalties and epsilons."""
 
 
-@dataclass(frozen=True)
-class Portfolio(Study):
-    """Base of studies of one market (abstract).
-
-    Parameters
-    ----------
-    files : Files or None
-        Returns and covariates; None: the sample that comes with skfolio.
-    """
-
-    files: Files | None = None
+class Portfolio(MarketStudy):
+    """Base of studies of portfolios (abstract)."""
 
     @property
     def source(self) -> str:
         """One for all: a choice is the same whoever asks for it."""
         return "portfolio"
-
-    def context(self) -> dict[str, Any]:
-        """The market, by its content, and the horizon."""
-        return markets.fingerprint(self.files)
 
     def run(self, cell: Cell) -> list[Row]:
         """Choose one portfolio and judge it over the days it is held."""

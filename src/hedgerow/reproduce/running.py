@@ -14,8 +14,8 @@ import os
 import secrets
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class Engine:
         if self.scheduler is not None and self.kind != "dask":
             raise ValueError("A scheduler was given, but the engine is not dask.")
 
-    def results(self, work: Iterator[tuple[Study, Cell]]) -> Iterator[Any]:
+    def results(self, work: Iterator[tuple[Study, Cell]]) -> Generator[Any, None, None]:
         """Yield (study, cell, result) as they come; work is asked for a little ahead of time."""
         if self.kind == "local" and self.jobs == 1:
             for study, cell in work:
@@ -72,12 +72,7 @@ class Engine:
                 return_as="generator_unordered",
                 **settings,
             )
-            with warnings.catch_warnings():
-                # compiled programs fill a worker's memory, and a fresh one takes its place
-                warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-                yield from parallel(
-                    delayed(_in_worker)(study, cell, compiled) for study, cell in work
-                )
+            yield from parallel(delayed(_in_worker)(study, cell, compiled) for study, cell in work)
 
     @contextmanager
     def _backend(self) -> Iterator[None]:
@@ -119,11 +114,15 @@ def run(
             if stores[study.name].get(cell) is None:
                 yield study, cell
 
-    for study, cell, result in (engine or Engine()).results(still_missing()):
-        stores[study.name].put(cell, result)
-        done += 1
-        if progress is not None:
-            progress(done, len(work), study.name)
+    results = (engine or Engine()).results(still_missing())
+    with warnings.catch_warnings(), closing(results):
+        # compiled programs fill a worker's memory, and a fresh one takes its place
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        for study, cell, result in results:
+            stores[study.name].put(cell, result)
+            done += 1
+            if progress is not None:
+                progress(done, len(work), study.name)
     return {
         study.name: [
             cell | row for cell in study.cells(scale) for row in _kept(stores[study.name], cell)

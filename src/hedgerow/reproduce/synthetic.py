@@ -16,7 +16,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.experiments.newsvendor import HOLDING, STOCKOUT
 from hedgerow.reproduce import training
 from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
-from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Trial, sizes, trial
+from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Draw, draw, sizes
 from hedgerow.reproduce.tuned import MODELS, TUNED, model
 from hedgerow.solvers import default_solver
 
@@ -42,19 +42,19 @@ class Synthetic(Study):
             for seed in range(DRAWS[scale])
         ]
 
-    def _trial(self, cell: Cell) -> Trial:
+    def _draw(self, cell: Cell) -> Draw:
         test_rows = TEST_ROWS[cell["scale"]]
-        return trial(self.problem, cell["rows"], cell["features"], cell["seed"], test_rows)
+        return draw(self.problem, cell["rows"], cell["features"], cell["seed"], test_rows)
 
-    def _judged(self, cell: Cell, models: tuple[str, ...], rule: str) -> list[Row]:
+    def _judged(self, cell: Cell, drawn: Draw, models: tuple[str, ...], rule: str) -> list[Row]:
         """Losses of rules hedged against models, and of two trained on the empirical risk."""
-        drawn, seed = self._trial(cell), cell["seed"]
+        seed = cell["seed"]
         fitted: dict[str, Any] = {n: training.hedged(drawn, n, rule, seed) for n in models}
         fitted[training.CONVERGED] = training.converged(drawn, rule, seed, cell["scale"])
         fitted[training.EARLY] = training.stopped_early(drawn, rule, seed)
         oracle = drawn.oracle()
         return [
-            {"method": name, "loss": drawn.judge(estimator), "oracle": oracle}
+            {"method": name, "loss": drawn.mean_loss(estimator.predict), "oracle": oracle}
             for name, estimator in fitted.items()
         ]
 
@@ -75,17 +75,13 @@ class Rules(Synthetic):
 
     def run(self, cell: Cell) -> list[Row]:
         """Losses of two hedged rules and of two trained on the empirical risk."""
-        rows = self._judged(cell, ORDERS, cell["rule"])
-        if cell["rule"] == "forest":
-            rows += [self._at_published(cell, name) for name in ORDERS]
+        drawn = self._draw(cell)
+        rows = self._judged(cell, drawn, ORDERS, cell["rule"])
+        for name in ORDERS if cell["rule"] == "forest" else ():
+            policy, penalty = training.at_published(drawn, name, cell["seed"])
+            found = {"loss": drawn.mean_loss(policy.predict), "oracle": rows[0]["oracle"]}
+            rows.append({"method": training.as_published(name), "penalty": penalty, **found})
         return rows
-
-    def _at_published(self, cell: Cell, name: str) -> Row:
-        drawn = self._trial(cell)
-        policy, penalty = training.at_published(drawn, name, cell["seed"])
-        loss, oracle = drawn.judge(policy), drawn.oracle()
-        called = training.as_published(name)
-        return {"method": called, "loss": loss, "oracle": oracle, "penalty": penalty}
 
 
 class Models(Synthetic):
@@ -103,7 +99,8 @@ class Models(Synthetic):
     def run(self, cell: Cell) -> list[Row]:
         """Losses of forests hedged against each model, and of the empirical risk."""
         few = ("2-Causal-SDRO", "2-SDRO", "KL-DRO")
-        return self._judged(cell, few if cell["scale"] == "tiny" else MODELS, "forest")
+        models = few if cell["scale"] == "tiny" else MODELS
+        return self._judged(cell, self._draw(cell), models, "forest")
 
 
 PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 30.0, 100.0), (0.03, 0.1, 0.3, 1.0)
@@ -122,7 +119,7 @@ class Parameters(Synthetic):
 
     def run(self, cell: Cell) -> list[Row]:
         """Losses of forests at every pair, one program for all."""
-        drawn, name, seed = self._trial(cell), cell["method"], cell["seed"]
+        drawn, name, seed = self._draw(cell), cell["method"], cell["seed"]
         steps = TUNED[self.problem][name].steps
         every = {"tiny": 4, "quick": 2, "full": 1}[cell["scale"]]
         oracle = drawn.oracle()
@@ -133,7 +130,8 @@ class Parameters(Synthetic):
                 solver = default_solver(ambiguity).set_params(steps=steps)
                 policy = RobustPolicy(drawn.loss, ambiguity, solver=solver, random_state=seed)
                 try:
-                    loss = drawn.judge(policy.fit(drawn.contexts, drawn.outcomes))
+                    policy.fit(drawn.train.data, drawn.train.target)
+                    loss = drawn.mean_loss(policy.predict)
                 except ValueError as error:
                     if INADMISSIBLE not in str(error):
                         raise
@@ -159,11 +157,11 @@ class Fitted(Synthetic):
 
     def run(self, cell: Cell) -> list[Row]:
         """Decisions of 300 test contexts beside their index, the mean demand and the oracle's."""
-        drawn = self._trial(cell)
+        drawn = self._draw(cell)
         policy = training.hedged(drawn, "2-Causal-SDRO", cell["rule"], cell["seed"])
-        contexts, signal = drawn.test[:SHOWN], drawn.truth[:SHOWN]
+        contexts, signal = drawn.test.data[:SHOWN], drawn.test.signal[:SHOWN]
         columns = {
-            "index": contexts @ drawn.beta,
+            "index": contexts @ drawn.train.beta,
             "decision": policy.predict(contexts),
             "signal": signal,
             "oracle": oracle_newsvendor_decision(signal, HOLDING, STOCKOUT),

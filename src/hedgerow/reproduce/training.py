@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.ambiguity import ERM, CausalSinkhorn
 from hedgerow.estimator import RobustPolicy
 from hedgerow.reproduce import published
-from hedgerow.reproduce.trials import Trial
+from hedgerow.reproduce.trials import Draw
 from hedgerow.reproduce.tuned import TUNED, model
 from hedgerow.rules import Rule, SoftForest, TwoLayer
 from hedgerow.search import RobustPolicyCV
@@ -25,13 +25,13 @@ NEAREST = 1.05
 RULES: dict[str, Callable[[], Rule]] = {"forest": SoftForest, "network": TwoLayer}
 
 
-def hedged(trial: Trial, name: str, rule: str, seed: int) -> RobustPolicy:
+def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
     """A rule trained against a model at the parameters that were chosen for it."""
-    tuned = TUNED[trial.problem][name]
+    tuned = TUNED[drawn.problem][name]
     ambiguity = model(name, tuned.penalty, tuned.epsilon)
     solver = default_solver(ambiguity).set_params(steps=tuned.steps)
-    policy = RobustPolicy(trial.loss, ambiguity, RULES[rule](), solver=solver, random_state=seed)
-    return policy.fit(trial.contexts, trial.outcomes)
+    policy = RobustPolicy(drawn.loss, ambiguity, RULES[rule](), solver=solver, random_state=seed)
+    return policy.fit(drawn.train.data, drawn.train.target)
 
 
 def as_published(name: str) -> str:
@@ -39,29 +39,29 @@ def as_published(name: str) -> str:
     return f"{name}, published"
 
 
-def at_published(trial: Trial, name: str, seed: int) -> tuple[RobustPolicy, float]:
+def at_published(drawn: Draw, name: str, seed: int) -> tuple[RobustPolicy, float]:
     """A forest at the published parameters, and its penalty: the nearest admissible one."""
-    penalty, epsilon = published.TUNED[trial.problem][name]
+    penalty, epsilon = published.TUNED[drawn.problem][name]
     order = int(name[0])
-    scale, start = np.ones(trial.outcomes[0].size), np.zeros(trial.outcomes[0].size)
-    outcomes = trial.outcomes.reshape(len(trial.outcomes), -1)
-    smallest = trial.loss.smallest_penalty(order, scale, start, outcomes)
+    outcomes = drawn.train.target.reshape(len(drawn.train.target), -1)
+    scale, start = np.ones(outcomes.shape[1]), np.zeros(outcomes.shape[1])
+    smallest = drawn.loss.smallest_penalty(order, scale, start, outcomes)
     penalty = penalty if penalty > smallest else NEAREST * smallest
     model = CausalSinkhorn(penalty, cast(float, epsilon), order)
-    policy = RobustPolicy(trial.loss, model, random_state=seed)
-    return policy.fit(trial.contexts, trial.outcomes), penalty
+    policy = RobustPolicy(drawn.loss, model, random_state=seed)
+    return policy.fit(drawn.train.data, drawn.train.target), penalty
 
 
-def converged(trial: Trial, rule: str, seed: int, scale: str) -> RobustPolicy:
+def converged(drawn: Draw, rule: str, seed: int, scale: str) -> RobustPolicy:
     """The empirical risk, whatever it does out of sample."""
     solver = NestedSGD(steps=LONG[scale])
-    policy = RobustPolicy(trial.loss, ERM(), RULES[rule](), solver=solver, random_state=seed)
-    return policy.fit(trial.contexts, trial.outcomes)
+    policy = RobustPolicy(drawn.loss, ERM(), RULES[rule](), solver=solver, random_state=seed)
+    return policy.fit(drawn.train.data, drawn.train.target)
 
 
-def stopped_early(trial: Trial, rule: str, seed: int) -> Any:
+def stopped_early(drawn: Draw, rule: str, seed: int) -> Any:
     """The empirical risk, with the number of steps that five folds choose."""
     search = RobustPolicyCV(
-        trial.loss, penalties=(math.inf,), rules=[RULES[rule]()], random_state=seed
+        drawn.loss, penalties=(math.inf,), rules=[RULES[rule]()], random_state=seed
     )
-    return search.fit(trial.contexts, trial.outcomes)
+    return search.fit(drawn.train.data, drawn.train.target)

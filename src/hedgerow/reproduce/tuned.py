@@ -9,11 +9,10 @@ here scales are "auto".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hedgerow.ambiguity import KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
-
-AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
+from hedgerow.portfolio.methods import AUTO
 
 
 class Tuned(NamedTuple):

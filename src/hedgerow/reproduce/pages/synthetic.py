@@ -72,7 +72,7 @@ def rules(table: Table, problem: str, name: str) -> Page:
             _losses(table),
         ]
     )
-    return Page({name: _rule_boxes(found, problem)}, text)
+    return Page({name: _rule_boxes(found)}, text)
 
 
 def models(table: Table, problem: str, name: str) -> Page:
@@ -136,7 +136,9 @@ def parameters(table: Table, problem: str, name: str) -> Page:
             "\nChosen with the test data in view, so the best of these is not what a user gets.",
         ]
     )
-    return Page({name: heat_maps(maps, "prescriptiveness, %", digits=0, low_is_good=False)}, text)
+    return Page(
+        {name: heat_maps(maps, f"P against {PUBLISHED}, %", digits=0, low_is_good=False)}, text
+    )
 
 
 def fitted(table: Table, name: str) -> Page:
@@ -205,7 +207,7 @@ def _losses(table: Table) -> str:
     return markdown_table(["N × d_x", "rule", "oracle", *wide.columns], rows)
 
 
-def _rule_boxes(found: Table, problem: str) -> Figure:
+def _rule_boxes(found: Table) -> Figure:
     """One panel per order and number of rows; boxes by features, forests beside networks."""
     counts, widths = sorted(found["rows"].unique()), sorted(found["features"].unique())
     with style():
@@ -230,37 +232,36 @@ def _rule_boxes(found: Table, problem: str) -> Figure:
                 ax.set_xticks(np.arange(len(widths)), [str(d) for d in widths])
                 if row == 0:
                     ax.set_title(f"N = {count}")
-            axes[row, 0].set_ylabel(f"{method}\nprescriptiveness, %")
+            axes[row, 0].set_ylabel(f"{method}\nP against\n{PUBLISHED}, %")
         fig.supxlabel("features", fontsize=10)
         axes[0, -1].legend(loc="lower right")
     return fig
 
 
 def _model_boxes(found: Table) -> Figure:
-    """One panel for each way of varying the size."""
-    rows, widths = sorted(found["rows"].unique()), sorted(found["features"].unique())
-    panels = [("features", widths, "rows", n) for n in rows[:1]]
-    if len(rows) > 1 and len(widths) > 1:
-        panels = [("rows", rows, "features", 20), ("features", widths, "rows", 400)]
+    """Panels of sizes: all rows at one width and all widths at one number of rows, as published."""
+    sizes = sorted(set(zip(found["rows"], found["features"], strict=True)))
+    panels = [[size for size in sizes if size[1] == 20], [s for s in sizes if s[0] == 400]]
+    panels = panels if all(len(panel) > 1 for panel in panels) else [sizes]
     with style():
         from matplotlib.figure import Figure
 
-        fig = Figure(figsize=(7.4, 2.9 * len(panels)), layout="constrained")
+        fig = Figure(figsize=(7.4, 2.9 * len(panels) + 0.4), layout="constrained")
         axes: Any = fig.subplots(len(panels), 1, sharey=True, squeeze=False)[:, 0]
-        for ax, (varied, values, fixed, at) in zip(axes, panels, strict=True):
-            part = found[found[fixed] == at] if (found[fixed] == at).any() else found
+        for ax, panel in zip(axes, panels, strict=True):
             for place, method in enumerate(MODELS):
+                own = found[found["method"] == method]
                 groups = [
-                    part[(part[varied] == v) & (part["method"] == method)][PUBLISHED].clip(LOWEST)
-                    for v in values
+                    own[(own["rows"] == n) & (own["features"] == d)][PUBLISHED].clip(LOWEST)
+                    for n, d in panel
                 ]
-                places = np.arange(len(values)) + (place - 3) * 0.12
+                places = np.arange(len(panel)) + (place - 3) * 0.12
                 colour, hatch = _model_look(method)
                 draw_boxes(ax, groups, places, colour, method, 0.1, hatch)
             ax.axhline(0, color=GREY, linewidth=0.8)
-            ax.set_xticks(np.arange(len(values)), [str(v) for v in values])
-            ax.set_xlabel({"rows": "N", "features": "features"}[varied])
-            ax.set_ylabel("prescriptiveness, %")
+            ax.set_xticks(np.arange(len(panel)), [f"{n} × {d}" for n, d in panel])
+            ax.set_ylabel(f"P against\n{PUBLISHED}, %")
+        axes[-1].set_xlabel("rows × features")
         fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig
 
