@@ -29,6 +29,7 @@ from hedgerow.losses import Loss
 from hedgerow.nominal import EmpiricalNominal, Nominal, NominalDistribution
 from hedgerow.packing import pack, unpack
 from hedgerow.problem import Problem
+from hedgerow.programs import program
 from hedgerow.rules import GivenRule, Rule, SoftForest
 from hedgerow.rules.base import build_rule, decide_rows
 from hedgerow.slopes import outcome_slopes
@@ -374,7 +375,7 @@ def _part(given: Any, default: Any, kind: type, name: str, example: str) -> Any:
     return default if given is None else _checks.instance(name, given, kind, hint)
 
 
-@jax.jit
+@program
 def _keys(seed: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Randomness of the first rule, of training and of certified values, in one program."""
     rule, training, value = jax.random.split(jax.random.key(seed, impl="rbg"), 3)

@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 from hedgerow.ambiguity import Neighbourhood
 from hedgerow.ambiguity.base import decide
 from hedgerow.losses import Loss
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 
 NEAR, FAR = 1e3, 1e6
@@ -61,7 +62,7 @@ def _joint_growth(rule: FittedRule, loss: Loss, around: Neighbourhood, middle: n
     return far if far > max(near / 10, FLAT) else 0.0
 
 
-@jax.jit
+@program
 def _largest_need(
     rule: FittedRule, loss: Loss, around: Neighbourhood, contexts: Float[Array, "b d"]
 ) -> Float[Array, ""]:
@@ -81,7 +82,7 @@ def _largest_need(
     return jnp.max(need(jax.lax.fori_loop(0, CLIMBS, climb, starts)))
 
 
-@jax.jit
+@program
 def _growth(
     rule: FittedRule,
     loss: Loss,

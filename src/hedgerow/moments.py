@@ -30,6 +30,7 @@ from hedgerow.ambiguity.causal_wasserstein import summits
 from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.nodes import Scattered, Sobol
 from hedgerow.problem import Problem
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import TrainingTable
 
@@ -177,7 +178,7 @@ class Moments:
         model = self.model.replace(penalty=1.0)  # any will do: only shapes are asked for
         seen = jax.eval_shape(
             lambda batch: model.spread(self._rule, self.setting, batch, jax.random.key(0)),
-            jax.eval_shape(_gather, self._table, np.zeros(1, np.int32)),
+            jax.eval_shape(self._table.gather, np.zeros(1, np.int32)),
         )
         nodes = seen.log_weights.shape[1]
         loss, around = self.setting.loss, self.setting.neighbourhood
@@ -191,12 +192,12 @@ class Moments:
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
 
 
-@jax.jit
+@program
 def _gather(table: TrainingTable, contexts: Array) -> Batch:
     return table.gather(contexts)
 
 
-@jax.jit
+@program
 def _with_bulk(
     rule: FittedRule,
     model: Ambiguity,
@@ -248,7 +249,7 @@ def _with_bulk(
     return batch._replace(bulk=jnp.pad(places, ((0, 0), (0, missing), (0, 0)), mode="edge"))
 
 
-@jax.jit
+@program
 def _spreads(
     rule: FittedRule, model: Ambiguity, setting: Setting, batch: Batch, keys: PRNGKeyArray
 ) -> Spread:
@@ -256,7 +257,7 @@ def _spreads(
     return jax.lax.map(lambda key: model.spread(rule, setting, batch, key), keys)
 
 
-@jax.jit
+@program
 def _levels(
     penalty: Float[Array, ""] | None,
     model: Ambiguity,

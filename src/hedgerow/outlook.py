@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -25,6 +24,7 @@ from hedgerow.ambiguity.transport import kernels_of
 from hedgerow.losses import Loss
 from hedgerow.nodes import MonteCarlo
 from hedgerow.problem import Problem
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 
 ASKED = 48
@@ -252,7 +252,7 @@ def _strata(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return (np.arange(shape[-1]) + rng.random(shape)) / shape[-1]
 
 
-@jax.jit
+@program
 def _mean_losses(
     rule: FittedRule,
     loss: Loss,

@@ -23,6 +23,7 @@ from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
 from hedgerow.nodes import Nodes, Reference
 from hedgerow.nominal import NominalDistribution
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.units import Units
 
@@ -229,7 +230,7 @@ def _mean_log_normaliser(
     return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
 
 
-@jax.jit
+@program
 def _log_normalisers(
     kernel: Kernel, nodes: Nodes | None, centres: Float[Array, "b d"]
 ) -> Float[Array, " b"]:

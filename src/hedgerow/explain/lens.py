@@ -26,6 +26,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.explain import networks
 from hedgerow.explain.forests import ForestArrays
 from hedgerow.explain.quadrature import integrate
+from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule
 from hedgerow.rules.soft_forest import Forest
 from hedgerow.rules.two_layer import TwoLayerNetwork
@@ -286,16 +287,16 @@ def _one(rule: FittedRule, x: jax.Array) -> jax.Array:
     return rule(x[:, None])[:, 0]
 
 
-@jax.jit
+@program
 def _decisions(rule: FittedRule, x: jax.Array) -> jax.Array:
     return rule(x.T).T
 
 
-@jax.jit
+@program
 def _jacobians(rule: FittedRule, x: jax.Array) -> jax.Array:
     return jax.vmap(jax.jacrev(partial(_one, rule)))(x)
 
 
-@jax.jit
+@program
 def _hessians(rule: FittedRule, x: jax.Array) -> jax.Array:
     return jax.vmap(jax.jacfwd(jax.jacrev(partial(_one, rule))))(x)

@@ -18,10 +18,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from hedgerow.decisions import DecisionSet
+from hedgerow.programs import program
 from hedgerow.rules.two_layer import TwoLayerNetwork
 
 
-@partial(jax.jit, static_argnames="cells")
+@program(static_argnames="cells")
 def line_integrals(
     rule: TwoLayerNetwork,
     starts: Float[Array, "n d"],

@@ -19,6 +19,7 @@ from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.kernels import Kernel
+from hedgerow.programs import program
 
 CONSTANT_ROWS = 2000
 """Rows used to find the best constant decision of a loss without a closed form for it."""
@@ -72,7 +73,7 @@ class Loss(Component):
         share = weights / weights.sum()
         with jax.enable_x64(True):
 
-            @jax.jit
+            @program
             def mean_loss(raw: Array) -> tuple[Array, Array]:
                 return jax.value_and_grad(
                     lambda r: share @ self(decision_set.from_raw(r), outcomes)

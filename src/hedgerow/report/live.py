@@ -17,6 +17,7 @@ import numpy as np
 
 from hedgerow._components import double
 from hedgerow.decisions import Box, DecisionSet, Free, Nonnegative, Product, Simplex
+from hedgerow.programs import program
 from hedgerow.report.subject import Subject
 from hedgerow.rules import Forest
 from hedgerow.rules.affine import AffineRule, ConstantRule
@@ -96,7 +97,7 @@ def _decision_set(subject: Subject) -> DecisionSet:
     return subject.policy.loss.decisions_for(subject.outcomes.shape[1])
 
 
-@jax.jit
+@program
 def _leaf_decisions(forest: Forest) -> jax.Array:
     return forest.leaf_decisions()
 

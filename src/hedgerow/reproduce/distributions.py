@@ -99,7 +99,6 @@ def oracle_policy() -> tuple[RobustPolicy, np.ndarray, np.ndarray]:
     """
     data = make_newsvendor(ROWS, 1, random_state=0)
 
-    @jax.jit
     def oracle(x: jax.Array) -> jax.Array:
         """The b/(h+b) quantile of demand, as ``hedgerow.datasets`` states it."""
         index = data.beta[0] * x[0]

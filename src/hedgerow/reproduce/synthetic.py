@@ -18,7 +18,6 @@ from hedgerow.reproduce import training
 from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
 from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Draw, draw, sizes
 from hedgerow.reproduce.tuned import MODELS, TUNED, model
-from hedgerow.solvers import default_solver
 
 SHOWN = 300
 ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
@@ -127,7 +126,7 @@ class Parameters(Synthetic):
         for penalty in PENALTIES[::every]:
             for epsilon in EPSILONS[::every]:
                 ambiguity = model(name, penalty, epsilon)
-                solver = default_solver(ambiguity).set_params(steps=steps)
+                solver = training.stopped_after(steps, ambiguity)
                 policy = RobustPolicy(drawn.loss, ambiguity, solver=solver, random_state=seed)
                 try:
                     policy.fit(drawn.train.data, drawn.train.target)

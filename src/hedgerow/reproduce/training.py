@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from hedgerow.ambiguity import ERM, CausalSinkhorn
+from hedgerow.ambiguity import ERM, Ambiguity, CausalSinkhorn
 from hedgerow.estimator import RobustPolicy
 from hedgerow.reproduce import published
 from hedgerow.reproduce.trials import Draw
 from hedgerow.reproduce.tuned import TUNED, model
 from hedgerow.rules import Rule, SoftForest, TwoLayer
 from hedgerow.search import RobustPolicyCV
-from hedgerow.solvers import NestedSGD, default_solver
+from hedgerow.solvers import NestedSGD, Solver, default_solver
 
 CONVERGED, EARLY = "ERM, to convergence", "ERM, stopped early"
 LONG = {"tiny": 100, "quick": 2000, "full": 4000}
@@ -29,9 +29,14 @@ def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
     """A rule trained against a model at the parameters that were chosen for it."""
     tuned = TUNED[drawn.problem][name]
     ambiguity = model(name, tuned.penalty, tuned.epsilon)
-    solver = default_solver(ambiguity).set_params(steps=tuned.steps)
+    solver = stopped_after(tuned.steps, ambiguity)
     policy = RobustPolicy(drawn.loss, ambiguity, RULES[rule](), solver=solver, random_state=seed)
     return policy.fit(drawn.train.data, drawn.train.target)
+
+
+def stopped_after(steps: int, ambiguity: Ambiguity) -> Solver:
+    """The default solver, stopped after so many steps of its schedule, as it was when tuned."""
+    return default_solver(ambiguity).set_params(stop_after=steps)
 
 
 def as_published(name: str) -> str:

@@ -7,7 +7,6 @@ working units (decisions, rows). Rows last keeps the forest's inner loop contigu
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -18,6 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
+from hedgerow.programs import program
 
 ROWS_AT_ONCE = 8192
 FEWEST_ROWS = 1024
@@ -83,7 +83,7 @@ def through(decision_set: DecisionSet, raw: Float[Array, "k rows"]) -> Float[Arr
     return jnp.moveaxis(decision_set.from_raw(jnp.moveaxis(raw, 0, -1)), -1, 0)
 
 
-@partial(jax.jit, static_argnames="n_features")
+@program(static_argnames="n_features")
 def build_rule(
     rule: Rule,
     key: PRNGKeyArray,
@@ -114,6 +114,6 @@ def _decide_piece(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
     return np.asarray(_decide(rule, padded))[:, :rows].T
 
 
-@jax.jit
+@program
 def _decide(rule: FittedRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
     return rule(x)

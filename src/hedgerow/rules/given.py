@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.decisions import DecisionSet
+from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule
 
 
@@ -58,6 +59,6 @@ class GivenRule(FittedRule):
             raise ValueError(f"function must return finite decisions, but returned {decisions[0]}.")
 
 
-@jax.jit
+@program
 def _decide(rule: GivenRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
     return rule(x)

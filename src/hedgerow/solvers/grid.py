@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers.loop import State, begin_state, stretch
 from hedgerow.solvers.stochastic import StochasticSolver
@@ -64,7 +65,7 @@ class Grid(NamedTuple):
         return _decide(self.state.average.rule, self.fixed, contexts)
 
 
-@jax.jit
+@program
 def _stretch_all(grid: Grid, length: Array, solver: StochasticSolver, key: PRNGKeyArray) -> State:
     def one(state: State, setting: Any, priced: Priced) -> State:
         return stretch(state, length, grid.fixed, grid.table, setting, priced, solver, key)[0]
@@ -72,7 +73,7 @@ def _stretch_all(grid: Grid, length: Array, solver: StochasticSolver, key: PRNGK
     return jax.vmap(one, (EACH, 0, 0), EACH)(grid.state, grid.setting, grid.priced)
 
 
-@jax.jit
+@program
 def _decide(parameters: FittedRule, fixed: FittedRule, contexts: Float[Array, "rows d"]) -> Array:
     return jax.vmap(lambda learned: eqx.combine(learned, fixed)(contexts.T).T)(parameters)
 

@@ -23,6 +23,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from hedgerow.ambiguity import Batch, Setting, Tilt
 from hedgerow.kernels import NEVER
 from hedgerow.nodes import Anchored
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import multilevel
 from hedgerow.solvers.table import TrainingTable
@@ -76,7 +77,7 @@ def descend(
     try:
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
-            reached, objectives = stretch(
+            reached, objectives = _compiled_stretch(
                 state, length, fixed, task.table, task.setting, priced, solver, key
             )
             objectives = np.asarray(objectives[:length], dtype=np.float64)
@@ -98,7 +99,7 @@ def descend(
     return Training(eqx.combine(state.average.rule, fixed), history, status)
 
 
-@partial(jax.jit, static_argnames="trackers")
+@program(static_argnames="trackers")
 def begin_state(parameters: Learned, solver: StochasticSolver, trackers: int) -> State:
     """Return the state before the first step."""
     return State(
@@ -111,7 +112,6 @@ def begin_state(parameters: Learned, solver: StochasticSolver, trackers: int) ->
     )
 
 
-@jax.jit
 def stretch(
     state: State,
     length: Array,
@@ -149,6 +149,9 @@ def stretch(
 
     objectives = jnp.zeros(STRETCH, jnp.float32)
     return jax.lax.fori_loop(0, length, step, (state, objectives))
+
+
+_compiled_stretch = program(stretch)
 
 
 class _Draws:

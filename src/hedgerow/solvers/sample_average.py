@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import double, single
 from hedgerow.ambiguity import Setting
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers.table import TrainingTable
 from hedgerow.solvers.task import Learned, Priced, Task, begin
@@ -108,7 +109,7 @@ class _Sample(NamedTuple):
         return self.priced.objective(parameters, level)
 
 
-@jax.jit
+@program
 def _value_and_gradient(parameters: Learned, sample: _Sample) -> tuple[Array, Learned]:
     return jax.value_and_grad(sample.objective)(parameters)
 

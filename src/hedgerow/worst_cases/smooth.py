@@ -35,6 +35,7 @@ from hedgerow.kernels import NEVER, Kernel
 from hedgerow.moments import EXPONENTS_AT_ONCE
 from hedgerow.nodes import Nodes, Reference, Sobol
 from hedgerow.problem import Problem
+from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.worst_cases.base import Draws, WorstCase, rows, to_users
 
@@ -223,7 +224,7 @@ class _Seen(NamedTuple):
         return _log(self.share[:, None] * self.batch.outcome_mass)
 
 
-@jax.jit
+@program
 def _log_joint(seen: _Seen, points: Array, decisions: Array, outcomes: Array) -> Float[Array, " q"]:
     """Log-density at pairs (x, y), summed over the contexts seen."""
     spread = seen.around(points, decisions)
@@ -234,7 +235,7 @@ def _log_joint(seen: _Seen, points: Array, decisions: Array, outcomes: Array) ->
     return jax.nn.logsumexp(terms, axis=(0, 2))
 
 
-@jax.jit
+@program
 def _log_context_marginal(seen: _Seen, points: Array, decisions: Array) -> Float[Array, " q"]:
     """Log-density of the context, summed over the contexts seen."""
     spread = seen.around(points, decisions)
@@ -243,7 +244,7 @@ def _log_context_marginal(seen: _Seen, points: Array, decisions: Array) -> Float
     return jax.nn.logsumexp(terms, axis=(0, 2))
 
 
-@jax.jit
+@program
 def _log_outcome_marginal(
     seen: _Seen, spreads: Spread, outcomes: Float[Array, "q y"]
 ) -> Float[Array, " q"]:
@@ -265,7 +266,7 @@ def _log_outcome_marginal(
     return jax.nn.logsumexp(each, axis=0) - jnp.log(len(each))
 
 
-@jax.jit
+@program
 def _tilted_moments(seen: _Seen, spreads: Spread) -> tuple[Array, Array]:
     """Mean and standard deviation of context nodes under their tilted weights."""
 
@@ -278,7 +279,7 @@ def _tilted_moments(seen: _Seen, spreads: Spread) -> tuple[Array, Array]:
     return first, jnp.sqrt(jnp.maximum(second - first**2, 0.0))
 
 
-@jax.jit
+@program
 def _draw_piece(
     rule: FittedRule,
     model: SinkhornAmbiguity,
@@ -356,6 +357,6 @@ def _effective(logits: Array) -> Array:
     return jnp.exp(2 * jax.nn.logsumexp(logits, -1) - jax.nn.logsumexp(2 * logits, -1))
 
 
-@jax.jit
+@program
 def _decide(rule: FittedRule, points: Array) -> Array:
     return decide(rule, points)

@@ -28,7 +28,15 @@ from hedgerow.reproduce.interpretation import (
     shown_inputs,
 )
 from hedgerow.reproduce.markets import WINDOW
-from hedgerow.reproduce.pages.page import NOTHING, Page, Table, markdown_table, number, percent
+from hedgerow.reproduce.pages.page import (
+    NOTHING,
+    Headline,
+    Page,
+    Table,
+    markdown_table,
+    number,
+    percent,
+)
 
 LEAST = 0.0005
 """Probability from which a route is listed."""
@@ -100,7 +108,8 @@ def importance(table: Table, name: str = "fig11") -> Page:
             f"is {number(decision)}. They compare {len(own.names)} numbers, of one tree.",
         ]
     )
-    return Page({name: plots.importance(found)}, text)
+    headline = Headline("importance and permutation: correlation", number(loss), number(paper))
+    return Page({name: plots.importance(found)}, text, (headline,))
 
 
 def attribution(table: Table, name: str = "fig12") -> Page:
@@ -139,7 +148,8 @@ def attribution(table: Table, name: str = "fig12") -> Page:
             "explains the level z₀ and nothing else.",
         ]
     )  # fmt: skip
-    return Page({name: _three_panels(found, shap, names, asset)}, text)
+    headline = Headline("attribution and SHAP, Σ_k: correlation", number(total), number(paper))
+    return Page({name: _three_panels(found, shap, names, asset)}, text, (headline,))
 
 
 # --------------------------------------------------------------------------- from rows

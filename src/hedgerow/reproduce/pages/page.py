@@ -16,11 +16,20 @@ NOTHING = "–"
 _FIGURE = re.compile(rf"[−+-]?\d[\d.,]*(e[+-]\d+)?( %)?( ± \d[\d.]*)?|{NOTHING}|")
 
 
+class Headline(NamedTuple):
+    """One number worth knowing of a study, beside the published one; both as they are printed."""
+
+    what: str
+    ours: str
+    published: str
+
+
 class Page(NamedTuple):
     """What is told of one study."""
 
     figures: dict[str, Figure]
     text: str
+    headlines: tuple[Headline, ...] = ()
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

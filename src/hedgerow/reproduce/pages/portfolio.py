@@ -19,7 +19,15 @@ from hedgerow.portfolio.tuned import parameters_for
 from hedgerow.reproduce import published
 from hedgerow.reproduce.markets import HOLDING, WINDOW
 from hedgerow.reproduce.pages.charts import box_panels, heat_maps
-from hedgerow.reproduce.pages.page import NOTHING, Page, Table, markdown_table, number, percent
+from hedgerow.reproduce.pages.page import (
+    NOTHING,
+    Headline,
+    Page,
+    Table,
+    markdown_table,
+    number,
+    percent,
+)
 from hedgerow.reproduce.portfolio import BASELINES, MAPPED, MODELS, ORACLE, ORDERS, RULES
 
 PUBLISHED = "published ERM"
@@ -46,6 +54,7 @@ def averages(table: Table, name: str = "table1") -> Page:
     found = saved(table)
     omegas = sorted(found["omega"].unique())
     sharpe = means["sharpe"].groupby("method").mean().drop(ORACLE)
+    summed = [_summed(found, method, omegas) for method in found["method"].unique()]
     text = "\n".join(
         [
             protocol(table) + "\n",
@@ -54,14 +63,15 @@ def averages(table: Table, name: str = "table1") -> Page:
             markdown_table(
                 ["method", "loss", "published loss", *(f"P against {b}" for b in AGAINST),
                  "published P", "P that the published losses imply"],
-                [_summed(found, method, omegas) for method in found["method"].unique()],
+                summed,
             ),
             _against(table, found),
             f"Hindsight aside, the highest Sharpe ratio is that of {sharpe.idxmax()} "
             f"({number(sharpe.max(), 2)} on average over ω).",
         ]
     )  # fmt: skip
-    return Page({}, text)
+    headlines = (Headline(f"{row[0]}: mean loss over ω", row[1], row[2]) for row in summed)
+    return Page({}, text, tuple(headlines))
 
 
 def rules(table: Table, name: str = "fig9") -> Page:
@@ -83,6 +93,14 @@ def rules(table: Table, name: str = "fig9") -> Page:
             [CALLED[str(rule)], number(part["loss"].mean()),
              *(percent(part[b].mean()) for b in AGAINST), percent(average)]
         )  # fmt: skip
+    headlines = (
+        Headline(
+            f"hedged {row[0]}s: P against {PUBLISHED}",
+            f"{row[2]} ({row[3]} of CMV, {row[4]} of CMV-early)",
+            row[5],
+        )
+        for row in on_average
+    )
     shares = [*(f"P against {b}" for b in AGAINST), "published P"]
     text = "\n".join(
         [
@@ -104,7 +122,7 @@ def rules(table: Table, name: str = "fig9") -> Page:
             ),
         ]
     )
-    return Page({name: _rule_boxes(monthly_saved(table))}, text)
+    return Page({name: _rule_boxes(monthly_saved(table))}, text, tuple(headlines))
 
 
 def models(table: Table, name: str = "fig16") -> Page:
@@ -139,7 +157,11 @@ def models(table: Table, name: str = "fig16") -> Page:
             ),
         ]
     )
-    return Page({name: _model_boxes(monthly_saved(table))}, text)
+    headlines = (
+        Headline(f"{row[0]}: P against {PUBLISHED}", f"{row[2]} ({row[4]} of CMV-early)", row[5])
+        for row in rows
+    )
+    return Page({name: _model_boxes(monthly_saved(table))}, text, tuple(headlines))
 
 
 def parameters(table: Table, name: str = "fig14") -> Page:

@@ -16,7 +16,7 @@ import pandas as pd
 from hedgerow.plots.style import COLOURS, GREY, INK, style
 from hedgerow.reproduce import published
 from hedgerow.reproduce.pages.charts import LOWEST, draw_boxes, heat_maps
-from hedgerow.reproduce.pages.page import Page, Table, markdown_table, number, percent
+from hedgerow.reproduce.pages.page import Headline, Page, Table, markdown_table, number, percent
 from hedgerow.reproduce.synthetic import MAPPED, ORDERS
 from hedgerow.reproduce.training import CONVERGED, EARLY, as_published
 from hedgerow.reproduce.tuned import MODELS, TUNED
@@ -50,13 +50,12 @@ def rules(table: Table, problem: str, name: str) -> Page:
     """Forests and networks at every size."""
     found = prescriptiveness(table, problem)
     headings = ["order", "rule", *(f"P against {b}" for b in BASELINES), "published P"]
-    rows = []
+    rows, headlines = [], []
     for (method, rule), part in found.groupby(["method", "rule"], sort=False):
         cells = part.groupby(["rows", "features"])[list(BASELINES)].mean().mean()
-        rows.append(
-            [str(method)[0], str(rule), *(percent(cells[b]) for b in BASELINES),
-             percent(published.average(problem, str(method), str(rule)))]
-        )  # fmt: skip
+        printed = percent(published.average(problem, str(method), str(rule)))
+        rows.append([str(method)[0], str(rule), *(percent(cells[b]) for b in BASELINES), printed])
+        headlines.append(_headline(f"{method}, {rule}", cells, printed))
     forests, networks = (
         found[found["rule"] == rule]["excess"].mean() for rule in ("forest", "network")
     )
@@ -72,25 +71,25 @@ def rules(table: Table, problem: str, name: str) -> Page:
             _losses(table),
         ]
     )
-    return Page({name: _rule_boxes(found)}, text)
+    return Page({name: _rule_boxes(found)}, text, tuple(headlines))
 
 
 def models(table: Table, problem: str, name: str) -> Page:
     """What to hedge against."""
     found = prescriptiveness(table, problem)
-    rows = []
+    rows, headlines = [], []
     known = [method for method in MODELS if method in set(found["method"])]
     for method in known:
         part = found[found["method"] == method]
         cells = part.groupby(["rows", "features"])[list(BASELINES)].mean().mean()
         tuned = TUNED[problem][method]
         epsilon = "–" if tuned.epsilon is None else f"{tuned.epsilon:g}"
+        printed = percent(published.model_average(problem, method))
         rows.append(
             [method, f"{tuned.penalty:g}", epsilon, str(tuned.steps),
-             number(part["excess"].mean(), 4),
-             *(percent(cells[b]) for b in BASELINES),
-             percent(published.model_average(problem, method))]
+             number(part["excess"].mean(), 4), *(percent(cells[b]) for b in BASELINES), printed]
         )  # fmt: skip
+        headlines.append(_headline(method, cells, printed))
     causal, plain = (
         found[found["method"] == m]["loss"].to_numpy() for m in ("2-Causal-SDRO", "2-SDRO")
     )
@@ -107,7 +106,7 @@ def models(table: Table, problem: str, name: str) -> Page:
         [_protocol(table, problem), markdown_table(headings, rows), f"\n{vacuous}\n",
          _losses(table)]
     )  # fmt: skip
-    return Page({name: _model_boxes(found)}, text)
+    return Page({name: _model_boxes(found)}, text, tuple(headlines))
 
 
 def parameters(table: Table, problem: str, name: str) -> Page:
@@ -158,6 +157,12 @@ def fitted(table: Table, name: str) -> Page:
         "depends on.\n\n" + markdown_table(headings, rows)
     )
     return Page({name: _curves(table)}, text)
+
+
+def _headline(what: str, shares: Table, printed: str) -> Headline:
+    """Prescriptiveness against the published baseline, and against the fair one."""
+    ours = f"{percent(shares[PUBLISHED])} ({percent(shares[EARLY])} of {EARLY})"
+    return Headline(f"{what}: P against {PUBLISHED}", ours, printed)
 
 
 def _protocol(table: Table, problem: str) -> str:

@@ -52,6 +52,7 @@ def write_index(
         "# The paper, recomputed\n",
         f"Studies: {', '.join(study.name for study in finished)}.\n",
         markdown_table(["what", "how"], _facts(scale, seconds)),
+        *_in_short(finished),
         *(_summary(study, page, f"{study.name}/") for study, page in finished.items()),
     ]
     path = folder / "index.md"
@@ -62,6 +63,19 @@ def write_index(
 def _summary(study: Study, page: Page, where: str) -> str:
     images = [f"![{study.title}]({where}{name}.png)\n" for name in page.figures]
     return "\n".join([f"## {study.name}: {study.title}\n", *images, page.text.strip() + "\n"])
+
+
+def _in_short(finished: dict[Study, Page]) -> list[str]:
+    """What there is to know first, study by study; nothing if no study has a headline."""
+    rows = [[study.name, *line] for study, page in finished.items() for line in page.headlines]
+    if not rows:
+        return []
+    note = (
+        "P is prescriptiveness: the percentage of a baseline's excess over the oracle (for "
+        "portfolios: over hindsight) that was saved. ERM stopped early is the fair baseline; the "
+        "published one is what the paper's figures refer to.\n"
+    )
+    return ["## In short\n", markdown_table(["study", "what", "here", "published"], rows), note]
 
 
 def _facts(scale: str, seconds: dict[str, float]) -> list[list[str]]:
