@@ -31,10 +31,10 @@ CORRUPTED = "corrupted"
 INVENTORY = {
     "penalties": (3.0, 30.0, math.inf),
     "epsilons": (0.1, 0.3),
-    "rules": [hr.SoftForest(), hr.SoftForest(temperature=2.0)],
+    "rules": [hr.SoftForest(temperature=4.0)],
 }
 """What is tried for the inventory: fewer pairs, as a training takes several times as long, and
-softer gates too, which are better there (docs/results/recipe.md) and compile nothing anew."""
+softer gates, which are better there (tuning draws; docs/results/recipe.md)."""
 
 
 def newsvendor(rows, features, seed, method):

@@ -15,7 +15,7 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.reproduce.trials import draw
-from hedgerow.reproduce.tuned import model
+from hedgerow.reproduce.tuned import model, rule_of
 from hedgerow.solvers import default_solver
 
 HISTORIES = {
@@ -37,8 +37,8 @@ def searched(problem: str, name: str) -> pd.DataFrame:
             drawn = draw(problem, rows, features, seed, test_rows=10)
             solver = default_solver(template).set_params(nodes=1)
             search = hr.RobustPolicyCV(
-                drawn.loss, template, PENALTIES, EPSILONS, solver=solver, refit=False,
-                random_state=seed,
+                drawn.loss, template, PENALTIES, EPSILONS, rules=[rule_of(problem, "forest")],
+                solver=solver, refit=False, random_state=seed,
             )  # fmt: skip
             table = search.fit(drawn.train.data, drawn.train.target).cv_results_
             found.append(table.assign(relative=table["mean_loss"] / table["mean_loss"].min()))

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial, wraps
+from threading import Lock
 from typing import Any, TypeVar, overload
 
 import jax
 
+FIRST = Lock()
 PREFERRED = {"xla_cpu_use_fusion_emitters": False}
 R = TypeVar("R")
 
@@ -37,7 +39,9 @@ def program(function: Any = None, **settings: Any) -> Any:
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        return compiled()(*arguments, **named)
+        with FIRST:  # threads that come at once get one program
+            ready = compiled()
+        return ready(*arguments, **named)
 
     return call
 

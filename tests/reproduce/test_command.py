@@ -49,6 +49,14 @@ def test_the_index_holds_them_all_and_says_how_they_came_about(everything):
         assert (everything / image).exists()
 
 
+def test_the_index_opens_with_what_the_paper_reports_beside_ours(everything):
+    text = (everything / "index.md").read_text()
+    short = text[text.index("## In short") : text.index("## fig1")]
+    for printed in ("52.0 %", "49.4 %", "33.2 %", "0.820", "0.987"):
+        assert printed in short
+    assert "of ERM, stopped early" in short
+
+
 def test_nothing_is_computed_again_and_tables_stay_the_same(everything, monkeypatch):
     names = ["fig1", "fig4", "table1"]
     kept = {

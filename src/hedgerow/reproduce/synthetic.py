@@ -17,7 +17,7 @@ from hedgerow.experiments.newsvendor import HOLDING, STOCKOUT
 from hedgerow.reproduce import training
 from hedgerow.reproduce.study import INADMISSIBLE, Cell, Row, Study
 from hedgerow.reproduce.trials import DRAWS, TEST_ROWS, Draw, draw, sizes
-from hedgerow.reproduce.tuned import MODELS, TUNED, model
+from hedgerow.reproduce.tuned import MODELS, RULES, TUNED, model, rule_of
 
 SHOWN = 300
 ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
@@ -65,7 +65,7 @@ class Rules(Synthetic):
 
     def cells(self, scale: str) -> list[Cell]:
         """One per size, draw and rule."""
-        rules = list(training.RULES)
+        rules = list(RULES)
         if scale == "tiny" and self.problem == "inventory":  # a test of the newsvendor has both
             rules = rules[:1]
         return [
@@ -127,7 +127,8 @@ class Parameters(Synthetic):
             for epsilon in EPSILONS[::every]:
                 ambiguity = model(name, penalty, epsilon)
                 solver = training.stopped_after(steps, ambiguity)
-                policy = RobustPolicy(drawn.loss, ambiguity, solver=solver, random_state=seed)
+                rule = rule_of(self.problem, "forest")
+                policy = RobustPolicy(drawn.loss, ambiguity, rule, solver=solver, random_state=seed)
                 try:
                     policy.fit(drawn.train.data, drawn.train.target)
                     loss = drawn.mean_loss(policy.predict)
@@ -151,7 +152,7 @@ class Fitted(Synthetic):
         return [
             {"rows": n, "features": 10, "seed": 0, "scale": scale, "rule": rule}
             for n in rows
-            for rule in training.RULES
+            for rule in RULES
         ]
 
     def run(self, cell: Cell) -> list[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -12,8 +11,7 @@ from hedgerow.ambiguity import ERM, Ambiguity, CausalSinkhorn
 from hedgerow.estimator import RobustPolicy
 from hedgerow.reproduce import published
 from hedgerow.reproduce.trials import Draw
-from hedgerow.reproduce.tuned import TUNED, model
-from hedgerow.rules import Rule, SoftForest, TwoLayer
+from hedgerow.reproduce.tuned import TUNED, model, rule_of
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import NestedSGD, Solver, default_solver
 
@@ -22,7 +20,6 @@ LONG = {"tiny": 100, "quick": 2000, "full": 4000}
 """Steps of the empirical risk that is trained for as long as it falls."""
 NEAREST = 1.05
 """Times the smallest penalty, at which values begin to be finite."""
-RULES: dict[str, Callable[[], Rule]] = {"forest": SoftForest, "network": TwoLayer}
 
 
 def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
@@ -30,7 +27,9 @@ def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
     tuned = TUNED[drawn.problem][name]
     ambiguity = model(name, tuned.penalty, tuned.epsilon)
     solver = stopped_after(tuned.steps, ambiguity)
-    policy = RobustPolicy(drawn.loss, ambiguity, RULES[rule](), solver=solver, random_state=seed)
+    policy = RobustPolicy(
+        drawn.loss, ambiguity, rule_of(drawn.problem, rule), solver=solver, random_state=seed
+    )
     return policy.fit(drawn.train.data, drawn.train.target)
 
 
@@ -53,20 +52,23 @@ def at_published(drawn: Draw, name: str, seed: int) -> tuple[RobustPolicy, float
     smallest = drawn.loss.smallest_penalty(order, scale, start, outcomes)
     penalty = penalty if penalty > smallest else NEAREST * smallest
     model = CausalSinkhorn(penalty, cast(float, epsilon), order)
-    policy = RobustPolicy(drawn.loss, model, random_state=seed)
+    rule = rule_of(drawn.problem, "forest")
+    policy = RobustPolicy(drawn.loss, model, rule, random_state=seed)
     return policy.fit(drawn.train.data, drawn.train.target), penalty
 
 
 def converged(drawn: Draw, rule: str, seed: int, scale: str) -> RobustPolicy:
     """The empirical risk, whatever it does out of sample."""
     solver = NestedSGD(steps=LONG[scale])
-    policy = RobustPolicy(drawn.loss, ERM(), RULES[rule](), solver=solver, random_state=seed)
+    policy = RobustPolicy(
+        drawn.loss, ERM(), rule_of(drawn.problem, rule), solver=solver, random_state=seed
+    )
     return policy.fit(drawn.train.data, drawn.train.target)
 
 
 def stopped_early(drawn: Draw, rule: str, seed: int) -> Any:
     """The empirical risk, with the number of steps that five folds choose."""
     search = RobustPolicyCV(
-        drawn.loss, penalties=(math.inf,), rules=[RULES[rule]()], random_state=seed
+        drawn.loss, penalties=(math.inf,), rules=[rule_of(drawn.problem, rule)], random_state=seed
     )
     return search.fit(drawn.train.data, drawn.train.target)
