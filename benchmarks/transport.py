@@ -12,8 +12,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import seconds
-from hedgerow.plots.transport import example_measures
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
+from hedgerow.transport.examples import example_measures
 from hedgerow.transport.forms import form
 from hedgerow.transport.problem import Problem
 

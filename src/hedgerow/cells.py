@@ -10,6 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,5 +54,30 @@ class Cells:
             temporary.write_text(text, encoding="utf-8")
 
     def _path(self, key: dict[str, Any]) -> Path:
-        described = json.dumps({**self.context, **key}, sort_keys=True)
+        described = json.dumps({"context": self.context, "key": key}, sort_keys=True)
         return self.folder / f"{hashlib.sha256(described.encode()).hexdigest()[:24]}.json"
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Around work whose result is kept: an interrupt on the way ends it, whatever else hears of it.
+
+    A solver takes an interrupt for the wish to stop training and returns the rule it has, which is
+    right for whoever waits for it, and wrong for a study, where it would pass for a result.
+    """
+    if threading.current_thread() is not threading.main_thread():  # others hear of none
+        yield
+        return
+    asked = []
+
+    def note(number: int, frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt

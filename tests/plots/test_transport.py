@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from hedgerow.plots.transport import example_measures, transport_plans
+from hedgerow.plots.transport import transport_plans
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
+from hedgerow.transport.examples import example_measures
 
 
 def mean_target(plan, target):

@@ -303,4 +303,6 @@ def test_the_published_baseline_is_that_of_the_methods_order():
     both = published.erm_excess("newsvendor", "KL-DRO", 200, 5, "forest")
     assert both == pytest.approx((one + two) / 2)
     assert published.average("inventory", "2-Causal-SDRO", "network") == 35.7
-    assert published.model_average("portfolio", "2-SDRO") == pytest.approx(-48.786)
+    assert published.model_average("portfolio", "2-SDRO", published.OMEGAS) == pytest.approx(
+        -48.786
+    )

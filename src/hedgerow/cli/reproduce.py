@@ -9,7 +9,7 @@ import pandas as pd
 from hedgerow._files import check_target
 from hedgerow.cli.screen import counting, print_facts, print_rows, say
 from hedgerow.reproduce.catalogue import catalogue
-from hedgerow.reproduce.markets import Files
+from hedgerow.reproduce.markets import Files, market
 from hedgerow.reproduce.pages import page_of
 from hedgerow.reproduce.pages.writing import write_index, write_study
 from hedgerow.reproduce.running import Engine, run, seconds, tasks
@@ -33,6 +33,8 @@ def reproduce(
 ) -> None:
     """Compute, draw and write."""
     studies = _chosen(names, catalogue(files))
+    if files is not None:  # whatever is wrong with them is said now, whoever needs them
+        market(files)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; give the name of a folder.")
     out.mkdir(parents=True, exist_ok=True)

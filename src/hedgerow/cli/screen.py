@@ -7,6 +7,7 @@ names are for ``--debug``.
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +30,11 @@ from rich.text import Text
 
 EXPECTED = (ValueError, TypeError, OSError, ImportError)
 """What the package raises, with a sentence, when it is given something it cannot use."""
+
+BETWEEN_LINES = 60.0
+"""Seconds between lines of progress, where there is no terminal."""
+PACE_OVER = 1800.0
+"""Seconds that the time left is judged by: tasks may end minutes apart."""
 
 _settings = {"debug": False}
 
@@ -105,7 +111,10 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
 
 @contextmanager
 def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar over many tasks on standard error, with the time left; yield what to call."""
+    """Show a bar over many tasks on standard error, with the time left; yield what to call.
+
+    Where standard error is a file, a line a minute.
+    """
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -115,7 +124,18 @@ def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
         TimeRemainingColumn(),
     )
     screen = console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    if not screen.is_terminal:
+        said = [time.monotonic()]
+
+        def say_now_and_then(done: int, total: int, note: str) -> None:
+            if time.monotonic() - said[0] >= BETWEEN_LINES:
+                said[0] = time.monotonic()
+                screen.print(f"{description}: {done} of {total} {note}".rstrip())
+
+        yield say_now_and_then
+        return
+    settings: Any = {"speed_estimate_period": PACE_OVER}
+    with Progress(*columns, console=screen, transient=True, **settings) as bar:
         task = bar.add_task(description, total=None, note="")
 
         def report(done: int, total: int, note: str) -> None:

@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
-from hedgerow.cells import Cells
+from hedgerow.cells import Cells, uninterrupted
 from hedgerow.losses import MeanCVaR, MeanVariance, PortfolioLoss
 from hedgerow.portfolio.market import Market
 from hedgerow.portfolio.methods import FIXED, HEDGING, METHODS, RULES, Choice, Parameters, choose
@@ -171,9 +171,10 @@ class Task:
 
     def choose(self) -> dict[str, Any]:
         """Choose, and return plain values."""
-        choice: Choice = choose(
-            self.method, self.rule, self.window, self.loss, self.parameters, self.seed
-        )
+        with uninterrupted():
+            choice: Choice = choose(
+                self.method, self.rule, self.window, self.loss, self.parameters, self.seed
+            )
         return {
             "weights": choice.weights.tolist(),
             "seconds": choice.seconds,

@@ -20,9 +20,9 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.experiments.newsvendor import HOLDING, STOCKOUT
 from hedgerow.losses import Newsvendor
 from hedgerow.nominal import AdaptedNominal
-from hedgerow.plots.transport import example_measures
 from hedgerow.reproduce.study import Cell, Row, Study
 from hedgerow.transport import causal_sinkhorn, sinkhorn
+from hedgerow.transport.examples import example_measures
 from hedgerow.worst_cases import worst_case
 
 EPSILONS = (0.0, 0.5, 5.0)

@@ -94,6 +94,7 @@ class TreeAttribution(Tree):
     """Why one decision comes out as it does."""
 
     what: ClassVar[str] = "Local attribution of a soft tree's decision"
+    needs: ClassVar[str] = "shap"
 
     def cells(self, scale: str) -> list[Cell]:
         """The tree's, and one for SHAP values."""

@@ -72,6 +72,12 @@ class MarketStudy(Study):
 
     files: Files | None = None
 
+    def check(self, scale: str) -> None:
+        """Also refuse a market without the first or the last of the months."""
+        super().check(scale)
+        for month in (0, MONTHS - 1):
+            window(self.files, month)
+
     def context(self) -> dict[str, Any]:
         """The market, by its content, and the horizon."""
         return fingerprint(self.files)

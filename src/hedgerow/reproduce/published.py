@@ -12,6 +12,8 @@ the tables' means are 52.0 and 53.4 %, the text says 48.5 and 49.4 %.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from hedgerow.reproduce.trials import SIZES
@@ -265,10 +267,17 @@ def average(problem: str, method: str, rule: str) -> float:
     return AVERAGES[problem][rule][int(method[0]) - 1]
 
 
-def model_average(problem: str, method: str) -> float:
-    """Prescriptiveness in percent over the sizes, or the ω, that are published of a model."""
-    found = [row[MODELS.index(method)] for row in MODEL_SAVED[problem].values()]
+def tables_average(problem: str, method: str, rule: str) -> float:
+    """The same by the released tables, which do not always agree with the text."""
+    found = SAVED[problem][int(method[0]), rule]
     return sum(found) / len(found)
+
+
+def model_average(problem: str, method: str, sizes: Iterable[Any]) -> float:
+    """Prescriptiveness in percent of a model over some sizes, those that are published of them."""
+    rows = MODEL_SAVED[problem]
+    found = [rows[size][MODELS.index(method)] for size in sizes if size in rows]
+    return sum(found) / len(found) if found else math.nan
 
 
 def portfolio_excess(omega: float) -> float:

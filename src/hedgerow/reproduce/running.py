@@ -24,11 +24,12 @@ import jax
 from joblib import Parallel, delayed, parallel_config
 
 from hedgerow import _checks
-from hedgerow.cells import Cells
-from hedgerow.reproduce.code_version import code_version
+from hedgerow.cells import Cells, uninterrupted
+from hedgerow.reproduce.code_version import code_version, library_versions
 from hedgerow.reproduce.study import SCALES, Cell, Row, Study
 
 ENGINES = ("local", "dask")
+Context = dict[str, Any]
 Progress = Callable[[int, int, str], Any]
 """Called with (cells done, cells in all, study of the last one)."""
 
@@ -58,8 +59,13 @@ class Engine:
         if self.scheduler is not None and self.kind != "dask":
             raise ValueError("A scheduler was given, but the engine is not dask.")
 
-    def results(self, work: Iterator[tuple[Study, Cell]]) -> Generator[Any, None, None]:
-        """Yield (study, cell, result) as they come; work is asked for a little ahead of time."""
+    def results(
+        self, work: Iterator[tuple[Study, Cell]], depends: dict[str, Context]
+    ) -> Generator[Any, None, None]:
+        """Yield (study, cell, result) as they come; work is asked for a little ahead of time.
+
+        ``depends`` says by name what a study's results depend on: workers have to have the same.
+        """
         if self.kind == "local" and self.jobs == 1:
             for study, cell in work:
                 yield study, cell, _computed(study, cell)
@@ -72,7 +78,10 @@ class Engine:
                 return_as="generator_unordered",
                 **settings,
             )
-            yield from parallel(delayed(_in_worker)(study, cell, compiled) for study, cell in work)
+            yield from parallel(
+                delayed(_in_worker)(study, cell, compiled, depends[study.name])
+                for study, cell in work
+            )
 
     @contextmanager
     def _backend(self) -> Iterator[None]:
@@ -98,10 +107,13 @@ def run(
 ) -> dict[str, list[Row]]:
     """Compute what is missing of some studies, and return the rows of each, by its name."""
     _checks.one_of("scale", scale, SCALES)
-    stores = {study.name: _store(study, folder) for study in studies}
+    for study in studies:
+        study.check(scale)
+    depends = {study.name: _depends_on(study) for study in studies}
+    stores = {name: _store(known, folder) for name, known in depends.items()}
     work = tasks(studies, scale)
     missing = [(study, cell) for study, cell in work if stores[study.name].get(cell) is None]
-    done = len(work) - len(missing)
+    done, elsewhere = len(work) - len(missing), []
     # runs that share a folder begin in different places, so that they meet what others have done
     first = secrets.randbelow(len(missing)) if missing else 0
     missing = missing[first:] + missing[:first]
@@ -113,8 +125,10 @@ def run(
         for study, cell in missing:
             if stores[study.name].get(cell) is None:
                 yield study, cell
+            else:
+                elsewhere.append(cell)
 
-    results = (engine or Engine()).results(still_missing())
+    results = (engine or Engine()).results(still_missing(), depends)
     with warnings.catch_warnings(), closing(results):
         # compiled programs fill a worker's memory, and a fresh one takes its place
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
@@ -122,7 +136,7 @@ def run(
             stores[study.name].put(cell, result)
             done += 1
             if progress is not None:
-                progress(done, len(work), study.name)
+                progress(done + len(elsewhere), len(work), study.name)
     return {
         study.name: [
             cell | row for cell in study.cells(scale) for row in _kept(stores[study.name], cell)
@@ -134,11 +148,15 @@ def run(
 def seconds(
     studies: Sequence[Study], scale: str, folder: str | os.PathLike[str]
 ) -> dict[str, float]:
-    """Return the seconds of computing that each study's finished cells took, by its name."""
-    found = {}
-    for study in studies:
-        kept = [_store(study, folder).get(cell) for cell in study.cells(scale)]
-        found[study.name] = sum(result["seconds"] for result in kept if result is not None)
+    """Return the seconds of computing that each study's finished cells took, by its name.
+
+    Cells that studies share count for the first of them.
+    """
+    stores = {study.name: _store(_depends_on(study), folder) for study in studies}
+    found = dict.fromkeys(stores, 0.0)
+    for study, cell in tasks(studies, scale):
+        result = stores[study.name].get(cell)
+        found[study.name] += 0.0 if result is None else result["seconds"]
     return found
 
 
@@ -152,9 +170,18 @@ def tasks(studies: Sequence[Study], scale: str) -> list[tuple[Study, Cell]]:
     return list(reversed(listed.values()))
 
 
-def _store(study: Study, folder: str | os.PathLike[str]) -> Cells:
-    context = {"study": study.source, "code": code_version(), **study.context()}
-    return Cells(Path(folder) / "cells", context)
+def _depends_on(study: Study) -> Context:
+    """Everything that a study's results depend on besides their cells; plain JSON values."""
+    return {
+        "study": study.source,
+        "code": code_version(),
+        "libraries": library_versions(),
+        **study.context(),
+    }
+
+
+def _store(depends: Context, folder: str | os.PathLike[str]) -> Cells:
+    return Cells(Path(folder) / "cells", depends)
 
 
 def _kept(store: Cells, cell: Cell) -> list[Row]:
@@ -166,19 +193,26 @@ def _kept(store: Cells, cell: Cell) -> list[Row]:
 
 def _computed(study: Study, cell: Cell) -> dict[str, Any]:
     start = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), uninterrupted():
         warnings.simplefilter("ignore")  # thousands of fits; what matters is in the rows
         rows = study.run(cell)
     return {"rows": rows, "seconds": time.perf_counter() - start}
 
 
-def _in_worker(study: Study, cell: Cell, compiled: str | None) -> Any:
+def _in_worker(study: Study, cell: Cell, compiled: str | None, depends: Context) -> Any:
     """Compute in another process: on one thread, with this machine's compiled programs."""
     # JAX asks these two when it first computes, which in a fresh process is below
     os.environ.setdefault("NPROC", "1")
     os.environ.setdefault("PJRT_NPROC", "1")
     if compiled and Path(compiled).is_dir():
         jax.config.update("jax_compilation_cache_dir", compiled)
+    here = _depends_on(study)
+    other = [name for name in depends if here.get(name) != depends[name]]
+    if other:
+        raise ValueError(
+            f"A worker would compute {study.name} with another {other[0]} than the machine that "
+            "asks: install the same hedgerow everywhere, and do not change it on the way."
+        )
     return study, cell, _computed(study, cell)
 
 

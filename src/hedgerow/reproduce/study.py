@@ -8,6 +8,7 @@ What is drawn and written about the finished table is in ``hedgerow.reproduce.pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 Cell = dict[str, Any]
@@ -22,9 +23,10 @@ INADMISSIBLE = "makes the robust value infinite"
 
 @dataclass(frozen=True)
 class Study:
-    """Base of studies (abstract)."""
+    """Base of studies (abstract); ``needs`` names a package beyond those that are always there."""
 
     what: ClassVar[str]
+    needs: ClassVar[str] = ""
     name: str
 
     @property
@@ -36,6 +38,13 @@ class Study:
     def source(self) -> str:
         """Studies of one source share cells; unless a study says otherwise it is its own."""
         return self.name
+
+    def check(self, scale: str) -> None:
+        """Refuse what cannot be computed before anything is: a missing package, a short market."""
+        if self.needs and find_spec(self.needs) is None:
+            raise ImportError(
+                f"{self.name} needs {self.needs}, which is not installed: pip install {self.needs}."
+            )
 
     def cells(self, scale: str) -> list[Cell]:
         """Everything that has to be computed, as plain JSON values."""

@@ -53,7 +53,12 @@ class Synthetic(Study):
         fitted[training.EARLY] = training.stopped_early(drawn, rule, seed)
         oracle = drawn.oracle()
         return [
-            {"method": name, "loss": drawn.mean_loss(estimator.predict), "oracle": oracle}
+            {
+                "method": name,
+                "loss": drawn.mean_loss(estimator.predict),
+                "oracle": oracle,
+                "status": getattr(estimator, "status_", ""),
+            }
             for name, estimator in fitted.items()
         ]
 
@@ -103,6 +108,7 @@ class Models(Synthetic):
 
 
 PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 30.0, 100.0), (0.03, 0.1, 0.3, 1.0)
+BASELINES = "baselines"
 MAPPED = {"newsvendor": (400, 10), "inventory": (200, 10)}
 
 
@@ -112,13 +118,15 @@ class Parameters(Synthetic):
     what: ClassVar[str] = "Penalty and epsilon"
 
     def cells(self, scale: str) -> list[Cell]:
-        """One per order and draw."""
-        place = MAPPED[self.problem]
-        return [c | {"method": name} for c in self._cells(scale, [place]) for name in ORDERS]
+        """One per order and draw, and one for what they are compared with."""
+        draws = self._cells(scale, [MAPPED[self.problem]])
+        return [c | {"method": name} for c in draws for name in (*ORDERS, BASELINES)]
 
     def run(self, cell: Cell) -> list[Row]:
-        """Losses of forests at every pair, one program for all."""
+        """Losses of forests at every pair, one program for all; or of the empirical risk."""
         drawn, name, seed = self._draw(cell), cell["method"], cell["seed"]
+        if name == BASELINES:
+            return self._judged(cell, drawn, (), "forest")
         steps = TUNED[self.problem][name].steps
         every = {"tiny": 4, "quick": 2, "full": 1}[cell["scale"]]
         oracle = drawn.oracle()

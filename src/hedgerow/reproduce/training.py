@@ -34,8 +34,8 @@ def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
 
 
 def stopped_after(steps: int, ambiguity: Ambiguity) -> Solver:
-    """The default solver, stopped after so many steps of its schedule, as it was when tuned."""
-    return default_solver(ambiguity).set_params(stop_after=steps)
+    """One node a context, stopped after so many steps of the default schedule, as when tuned."""
+    return default_solver(ambiguity).set_params(nodes=1, stop_after=steps)
 
 
 def as_published(name: str) -> str:
@@ -58,7 +58,10 @@ def at_published(drawn: Draw, name: str, seed: int) -> tuple[RobustPolicy, float
 
 
 def converged(drawn: Draw, rule: str, seed: int, scale: str) -> RobustPolicy:
-    """The empirical risk, whatever it does out of sample."""
+    """The empirical risk, trained for long, whatever it does out of sample.
+
+    Whether it has settled by then is its ``status_``.
+    """
     solver = NestedSGD(steps=LONG[scale])
     policy = RobustPolicy(
         drawn.loss, ERM(), rule_of(drawn.problem, rule), solver=solver, random_state=seed

@@ -54,6 +54,17 @@ def draw_boxes(
             ax.plot(np.full(len(group), place), group, ".", color=colour, markersize=4, zorder=3)
 
 
+def draw_published(
+    ax: Any, places: Iterable[float], means: Iterable[float], *, labelled: bool
+) -> None:
+    """Small diamonds where the published means are."""
+    ax.plot(
+        list(places), list(means), linestyle="none", marker="D", markersize=3.5, zorder=5,
+        markerfacecolor="white", markeredgecolor=INK, markeredgewidth=0.8,
+        label="published mean" if labelled else None,
+    )  # fmt: skip
+
+
 def box_panels(
     parts: Mapping[str, pd.DataFrame],
     columns: Sequence[str],
@@ -79,7 +90,7 @@ def box_panels(
         The column that tells what stands side by side.
     looks : dict of value of ``by`` → (colour, what it is called)
     printed : (title, value of ``by``, value of ``at``) → float
-        The published mean.
+        The published mean, which is against the first of the baselines.
     width : float
         Of a box, where places along the axis are 1 apart.
     at, label : str
@@ -101,12 +112,9 @@ def box_panels(
                 places = np.arange(len(along)) + (k - (len(looks) - 1) / 2) * width * 1.2
                 groups = [own[own[at] == value][baseline].clip(LOWEST) for value in along]
                 draw_boxes(ax, groups, places, colour, called, width)
-                ax.plot(
-                    places, [printed(title, key, value) for value in along], linestyle="none",
-                    marker="D", markersize=3.5, markerfacecolor="white", markeredgecolor=INK,
-                    markeredgewidth=0.8, zorder=5,
-                    label="published mean" if k == len(looks) - 1 else None,
-                )  # fmt: skip
+                if j == 0:
+                    means = [printed(title, key, value) for value in along]
+                    draw_published(ax, places, means, labelled=k == len(looks) - 1)
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
             ax.set_xticks(np.arange(len(along)), [f"{value:g}" for value in along])
             if i == 0:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow.plots import transport_plans, worst_cases
-from hedgerow.plots.transport import example_measures
 from hedgerow.reproduce.distributions import CELLS, MODELS, ROWS, oracle_policy
 from hedgerow.reproduce.pages.page import Page, Table, markdown_table, number
+from hedgerow.transport.examples import example_measures
 
 
 def plans(table: Table, name: str) -> Page:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -20,12 +19,11 @@ import pandas as pd
 from hedgerow._files import whole_file
 from hedgerow._version import __version__
 from hedgerow.plots import save_figure
-from hedgerow.reproduce.code_version import code_version
+from hedgerow.reproduce.code_version import code_version, library_versions
 from hedgerow.reproduce.pages.page import Page, markdown_table
 from hedgerow.reproduce.study import Row, Study
 from hedgerow.table_files import write_table
 
-LIBRARIES = ("jax", "equinox", "optax", "numpy", "scipy", "scikit-learn", "highspy")
 SCALES = {
     "tiny": "tiny: for tests, its figures mean nothing",
     "quick": "quick: few sizes, few draws, short trainings; a first look",
@@ -80,7 +78,7 @@ def _in_short(finished: dict[Study, Page]) -> list[str]:
 
 def _facts(scale: str, seconds: dict[str, float]) -> list[list[str]]:
     """Scale, versions, machine and time, for a reader who wants to do it again."""
-    libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    libraries = ", ".join(f"{name} {number}" for name, number in library_versions().items())
     total = sum(seconds.values())
     slowest = sorted(seconds, key=lambda name: -seconds[name])[:4]
     each = ", ".join(f"{name} {_duration(seconds[name])}" for name in slowest)
