@@ -8,6 +8,11 @@ from hedgerow import cells
 from hedgerow.cells import Cells
 
 
+def test_a_key_cannot_pass_for_what_it_depends_on(tmp_path):
+    Cells(tmp_path, {"data": "x"}).put({"n": 1}, {"value": 0.1})
+    assert Cells(tmp_path, {"data": "y"}).get({"n": 1, "data": "x"}) is None
+
+
 def test_a_result_is_found_again_by_another_run(tmp_path):
     Cells(tmp_path / "a", {"data": "x"}).put({"n": 1}, {"value": 0.1})
     again = Cells(tmp_path / "a", {"data": "x"})

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
-from hedgerow.cli import work
+from hedgerow.cli import screen, work
 from hedgerow.cli.commands import app
 from hedgerow.table_files import read_table, write_table
 
@@ -723,3 +723,14 @@ class TestExplain:
         result = call("explain", fitted, train, *arguments)
         assert result.exit_code != 0
         assert message in flat(result.output)
+
+
+def test_long_work_is_heard_of_where_there_is_no_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(screen, "BETWEEN_LINES", 0.0)
+    with screen.counting("computing") as report:
+        report(3, 12, "fig4")
+    assert capsys.readouterr().err == "computing: 3 of 12 fig4\n"
+    monkeypatch.setattr(screen, "BETWEEN_LINES", 60.0)
+    with screen.counting("computing") as report:
+        report(4, 12, "fig4")
+    assert capsys.readouterr().err == ""

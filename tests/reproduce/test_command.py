@@ -87,6 +87,7 @@ def test_what_there_is_can_be_listed():
         (["fig1", "--scheduler", "tcp://nowhere:1"], "needs --engine dask"),
         (["table1", "--returns", "somewhere.csv"], "both files are needed"),
         (["fig1", "--jobs", "0"], "Invalid value"),
+        (["fig1", "--returns", "no.csv", "--covariates", "no.csv"], "no.csv"),
     ],
 )
 def test_mistakes_are_one_sentence(tmp_path, asked, message):

@@ -303,6 +303,7 @@ def test_the_published_baseline_is_that_of_the_methods_order():
     both = published.erm_excess("newsvendor", "KL-DRO", 200, 5, "forest")
     assert both == pytest.approx((one + two) / 2)
     assert published.average("inventory", "2-Causal-SDRO", "network") == 35.7
-    assert published.model_average("portfolio", "2-SDRO", published.OMEGAS) == pytest.approx(
-        -48.786
-    )
+    every = published.model_average("portfolio", "2-SDRO", published.OMEGAS)
+    assert every == pytest.approx(-48.786)
+    shared = published.model_average("newsvendor", "2-SDRO", [(400, 5), (400, 10), (123, 4)])
+    assert shared == pytest.approx((12.40 + 36.80) / 2)

@@ -1,5 +1,6 @@
 """The engine: resumed, shared, spread and killed, the tables are the same."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -104,7 +105,7 @@ def test_processes_give_the_same_table_on_one_thread_each(toy, tmp_path, whole):
     rows = run([toy], "tiny", tmp_path / "out", Engine(jobs=2))["toy"]
     assert table_bytes(rows, tmp_path) == whole
     lines = [line.split() for line in Path(toy.log).read_text().splitlines()]
-    assert {line[2] for line in lines} == {"1"}
+    assert {line[2] for line in lines} <= {"1", "?"}
     assert str(os.getpid()) not in {line[1] for line in lines}
 
 
@@ -201,6 +202,54 @@ def test_a_mistake_in_a_cell_is_raised_and_the_others_are_kept(tmp_path, monkeyp
     run([Toy("toy", log=str(log))], "tiny", tmp_path / "out")
     assert 5 in computed(log)
     assert len(computed(log)) == 12 - kept
+
+
+class Interrupted(Toy):
+    """Swallows an interrupt, as a solver does that returns the rule it has."""
+
+    def run(self, cell):
+        if cell["seed"] == 5:
+            with contextlib.suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(10)
+        return super().run(cell)
+
+
+def test_what_was_interrupted_is_not_kept(tmp_path, monkeypatch, whole):
+    monkeypatch.setattr(running.secrets, "randbelow", lambda count: 0)
+    with pytest.raises(KeyboardInterrupt):
+        run([Interrupted("toy")], "tiny", tmp_path / "out")
+    log = tmp_path / "log.txt"
+    rows = run([Toy("toy", log=str(log))], "tiny", tmp_path / "out")["toy"]
+    assert computed(log) == list(range(5, 12))
+    assert table_bytes(rows, tmp_path) == whole
+
+
+def test_workers_with_other_code_are_refused(toy):
+    depends = running._depends_on(toy)
+    study, cell, result = running._in_worker(toy, {"seed": 1, "scale": "tiny"}, None, depends)
+    assert (study, cell["seed"], len(result["rows"])) == (toy, 1, 3)
+    with pytest.raises(ValueError, match="another code than the machine that asks"):
+        running._in_worker(toy, {"seed": 1}, None, depends | {"code": "older"})
+
+
+def test_what_is_needed_is_asked_for_before_anything_is_computed(tmp_path, monkeypatch):
+    class Needy(Toy):
+        needs = "no_such_package"
+
+    log = tmp_path / "log.txt"
+    studies = [Toy("toy", log=str(log)), Needy("needy", log=str(log))]
+    with pytest.raises(ImportError, match="needy needs no_such_package"):
+        run(studies, "tiny", tmp_path / "out")
+    assert not computed(log)
+
+
+def test_cells_that_studies_share_take_their_time_once(tmp_path):
+    few, many = Toy("few", count=5, shared="toy"), Toy("many", shared="toy")
+    run([few, many], "tiny", tmp_path / "out")
+    found, alone = (seconds(each, "tiny", tmp_path / "out") for each in ([few, many], [many]))
+    assert sum(found.values()) == pytest.approx(alone["many"])
+    assert min(found.values()) > 0
 
 
 @pytest.mark.parametrize(
