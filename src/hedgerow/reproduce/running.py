@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -30,6 +31,9 @@ from hedgerow.reproduce.study import SCALES, Cell, Row, Study
 
 ENGINES = ("local", "dask")
 Context = dict[str, Any]
+GROWTH = int(3e9)
+"""Bytes of compiled programs that a worker may gather. At a tenth of that loky takes them for a
+leak and has a fresh worker compile them again."""
 Progress = Callable[[int, int, str], Any]
 """Called with (cells done, cells in all, study of the last one)."""
 
@@ -204,6 +208,9 @@ def _in_worker(study: Study, cell: Cell, compiled: str | None, depends: Context)
     # JAX asks these two when it first computes, which in a fresh process is below
     os.environ.setdefault("NPROC", "1")
     os.environ.setdefault("PJRT_NPROC", "1")
+    loky: Any = sys.modules.get("joblib.externals.loky.process_executor")
+    if loky is not None:
+        loky._MAX_MEMORY_LEAK_SIZE = GROWTH
     if compiled and Path(compiled).is_dir():
         jax.config.update("jax_compilation_cache_dir", compiled)
     here = _depends_on(study)
