@@ -299,7 +299,7 @@ def _rule_boxes(found: Table, problem: str) -> Figure:
                     ax.set_title(f"N = {count}")
             axes[row, 0].set_ylabel(f"{method}\nP against\n{PUBLISHED}, %")
         fig.supxlabel("features", fontsize=10)
-        axes[0, -1].legend(loc="lower right")
+        fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
