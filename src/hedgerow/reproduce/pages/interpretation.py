@@ -148,7 +148,8 @@ def attribution(table: Table, name: str = "fig12") -> Page:
             "explains the level z₀ and nothing else.",
         ]
     )  # fmt: skip
-    headline = Headline("attribution and SHAP, Σ_k: correlation", number(total), number(paper))
+    ours = f"{number(total)} (weight by weight {number(weights)})"
+    headline = Headline("attribution and SHAP, Σ_k: correlation", ours, number(paper))
     return Page({name: _three_panels(found, shap, names, asset)}, text, (headline,))
 
 

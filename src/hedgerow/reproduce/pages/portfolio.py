@@ -70,7 +70,11 @@ def averages(table: Table, name: str = "table1") -> Page:
             f"({number(sharpe.max(), 2)} on average over ω).",
         ]
     )  # fmt: skip
-    headlines = (Headline(f"{row[0]}: mean loss over ω", row[1], row[2]) for row in summed)
+    headlines = []
+    for method, loss, printed, share, *_, reported, implied in summed:
+        headlines.append(Headline(f"{method}: mean loss over ω", loss, printed))
+        said = f"{reported} ({implied} by its own losses)"
+        headlines.append(Headline(f"{method}: P against {PUBLISHED}", share, said))
     return Page({}, text, tuple(headlines))
 
 
