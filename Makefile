@@ -41,7 +41,7 @@ $(INSTALLED): pyproject.toml
 	  echo "'$(PYTHON)' cannot make virtual environments: install its venv module (on Debian and Ubuntu, the package python3-venv)." >&2; exit 1; }
 	@echo "Installing hedgerow and its development tools into .venv; this happens once."
 	@"$(PYTHON)" -m venv .venv
-	@$(PIP_INSTALL) -e ".[dev]"
+	@$(PIP_INSTALL) -e ".[dev]" -e ./studies
 	@touch $@
 
 # Tests of reports look at them in a browser; where none can be installed, they are skipped.

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import hedgerow as hr
 from benchmarks.choosing_report import report
-from hedgerow.cells import Cells
-from hedgerow.experiments import methods
-from hedgerow.experiments.inventory import InventoryDraw
-from hedgerow.experiments.newsvendor import (
+from hedgerow_studies.cells import Cells
+from hedgerow_studies.paper.trials import SIZES
+from hedgerow_studies.trials import methods
+from hedgerow_studies.trials.inventory import InventoryDraw
+from hedgerow_studies.trials.newsvendor import (
     AS_TRAINED,
     CORRUPTED_HISTORY,
     NewsvendorDraw,
 )
-from hedgerow.reproduce.trials import SIZES
 
 METHODS = methods.HEDGEROW | methods.BASELINES
 CORRUPTED = "corrupted"

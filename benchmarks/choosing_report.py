@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from hedgerow.experiments import methods
-from hedgerow.experiments.newsvendor import AS_TRAINED, CORRUPTED_HISTORY
+from hedgerow_studies.trials import methods
+from hedgerow_studies.trials.newsvendor import AS_TRAINED, CORRUPTED_HISTORY
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "published"
 OURS = (methods.CHOSEN, methods.CAUTIOUS, methods.DEFAULT)

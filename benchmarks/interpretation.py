@@ -34,10 +34,8 @@ import hedgerow as hr
 from benchmarks.timing import seconds
 from hedgerow import explain
 from hedgerow.plots.style import style
-from hedgerow.portfolio import Horizon, Market, Window
-from hedgerow.portfolio.methods import AS_TUNED, LONG
-from hedgerow.reproduce import markets
-from hedgerow.reproduce.interpretation import (
+from hedgerow_studies.paper import markets
+from hedgerow_studies.paper.interpretation import (
     MASS,
     SHUFFLES,
     TreeAttribution,
@@ -46,8 +44,10 @@ from hedgerow.reproduce.interpretation import (
     shap_values,
     soft_tree,
 )
-from hedgerow.reproduce.markets import Files
-from hedgerow.reproduce.pages.interpretation import attribution, importance, routes
+from hedgerow_studies.paper.markets import Files
+from hedgerow_studies.paper.pages.interpretation import attribution, importance, routes
+from hedgerow_studies.portfolio import Horizon, Market, Window
+from hedgerow_studies.portfolio.methods import AS_TUNED, LONG
 
 STEPS = {"CMV": LONG, "CMV-300": 300}
 METHODS = (*STEPS, "2-Causal-SDRO")

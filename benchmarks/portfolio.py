@@ -17,7 +17,8 @@ import pandas as pd
 
 from hedgerow import plots
 from hedgerow.metrics import cvar, prescriptiveness, sharpe
-from hedgerow.portfolio import (
+from hedgerow_studies.paper.published import PORTFOLIO
+from hedgerow_studies.portfolio import (
     METHODS,
     Backtest,
     Horizon,
@@ -27,7 +28,6 @@ from hedgerow.portfolio import (
     table,
     tracks,
 )
-from hedgerow.reproduce.published import PORTFOLIO
 
 HORIZON = Horizon("2021-01", "2022-12")
 OMEGAS = (1.0, 3.0, 5.0, 7.0, 9.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow.portfolio import Backtest, Horizon, Market, Parameters, monthly, read_market
+from hedgerow_studies.portfolio import Backtest, Horizon, Market, Parameters, monthly, read_market
 
 HORIZON = Horizon("2019-01", "2020-09")
 OMEGAS = (1.0, 5.0, 9.0)

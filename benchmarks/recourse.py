@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.timing import seconds
 from hedgerow.losses.inventory import InventorySubstitution
-from hedgerow.recourse.solver import WarmSolver
+from hedgerow.losses.recourse.warm_solver import WarmSolver
 
 ROWS = 10_000
 COMPILED_ROWS = 500

@@ -14,9 +14,9 @@ import warnings
 import pandas as pd
 
 import hedgerow as hr
-from hedgerow.reproduce.trials import draw
-from hedgerow.reproduce.tuned import model, rule_of
 from hedgerow.solvers import default_solver
+from hedgerow_studies.paper.trials import draw
+from hedgerow_studies.paper.tuned import model, rule_of
 
 HISTORIES = {
     "newsvendor": [(200, 10), (400, 20), (1000, 10)],

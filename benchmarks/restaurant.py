@@ -18,7 +18,7 @@ from sklearn.model_selection import TimeSeriesSplit
 import hedgerow as hr
 from hedgerow import demo
 from hedgerow.datasets import load_restaurant
-from hedgerow.experiments import methods
+from hedgerow_studies.trials import methods
 
 DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 SEARCH = {

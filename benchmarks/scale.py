@@ -14,7 +14,7 @@ import numpy as np
 
 import hedgerow as hr
 from benchmarks.timing import per_step, seconds
-from hedgerow.nominal import EmpiricalNominal
+from hedgerow.data.nominal import EmpiricalNominal
 
 FEATURES = 20
 

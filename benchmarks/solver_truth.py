@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 import hedgerow as hr
-from hedgerow.nodes import Nodes
+from hedgerow.kernels.nodes import Nodes
 from hedgerow.solvers.sample_average import SampleAverage
 
 RULES = {"affine": hr.Affine(), "forest": hr.SoftForest(trees=5, depth=2)}

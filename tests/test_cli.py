@@ -14,7 +14,7 @@ import hedgerow as hr
 from hedgerow import cli
 from hedgerow.cli import screen, work
 from hedgerow.cli.commands import app
-from hedgerow.table_files import read_table, write_table
+from hedgerow.data.table_files import read_table, write_table
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 COSTS = ["--holding", "1", "--stockout", "3"]
@@ -593,7 +593,7 @@ def test_help_does_not_wait_for_jax():
 
 @pytest.fixture
 def market_files(tmp_path):
-    from tests.portfolio.markets import tables
+    from studies.tests.portfolio.markets import tables
 
     paths = tmp_path / "returns.csv", tmp_path / "covariates.csv"
     for table, path in zip(tables(), paths, strict=True):
@@ -625,8 +625,8 @@ def test_portfolio_writes_tables_and_figures_and_goes_on(market_files, tmp_path)
 
 
 def test_portfolio_says_below_the_table_what_diverged(market_files, tmp_path, monkeypatch):
-    from hedgerow.portfolio import backtest
-    from hedgerow.portfolio.methods import Choice
+    from hedgerow_studies.portfolio import backtest
+    from hedgerow_studies.portfolio.methods import Choice
 
     even = Choice(np.full(5, 0.2), 1.0, "diverged")
     monkeypatch.setattr(backtest, "choose", lambda *asked: even)

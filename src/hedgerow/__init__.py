@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._version import __version__
 
 if TYPE_CHECKING:
-    from hedgerow import datasets, explain, metrics, plots, portfolio, report, theory
+    from hedgerow import datasets, explain, metrics, plots, report, theory
     from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
+    from hedgerow.certify.value import RobustValue, robust_value
+    from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
+    from hedgerow.data.encoder import TableEncoder
+    from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
-    from hedgerow.dual import RobustValue, robust_value
     from hedgerow.estimator import RobustPolicy, load
-    from hedgerow.kernels import Kernel
+    from hedgerow.kernels.kernel import Kernel
+    from hedgerow.kernels.nodes import GaussQuadrature, MonteCarlo, Reference, Sobol
     from hedgerow.losses import (
         CustomLoss,
         InventorySubstitution,
@@ -24,23 +28,19 @@ if TYPE_CHECKING:
         Newsvendor,
         TwoStageLP,
     )
-    from hedgerow.nodes import GaussQuadrature, MonteCarlo, Reference, Sobol
-    from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
-    from hedgerow.tables import TableEncoder
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
-    from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
 
-_MODULES = ("datasets", "explain", "metrics", "plots", "portfolio", "report", "theory")
+_MODULES = ("datasets", "explain", "metrics", "plots", "report", "theory")
 _HOMES = {
     "ambiguity": ("ERM", "KL", "CausalSinkhorn", "CausalWasserstein", "Sinkhorn"),
     "decisions": ("Box", "Free", "Nonnegative", "Product", "Simplex"),
-    "dual": ("RobustValue", "robust_value"),
+    "certify.value": ("RobustValue", "robust_value"),
     "estimator": ("RobustPolicy", "load"),
-    "kernels": ("Kernel",),
+    "kernels.kernel": ("Kernel",),
     "losses": (
         "CustomLoss",
         "InventorySubstitution",
@@ -50,15 +50,15 @@ _HOMES = {
         "Newsvendor",
         "TwoStageLP",
     ),
-    "nodes": ("GaussQuadrature", "MonteCarlo", "Reference", "Sobol"),
-    "nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
+    "kernels.nodes": ("GaussQuadrature", "MonteCarlo", "Reference", "Sobol"),
+    "data.nominal": ("AdaptedNominal", "EmpiricalNominal", "NeighbourNominal"),
     "policy_file": ("PolicyFileError",),
     "rules": ("Affine", "Constant", "SoftForest", "TwoLayer"),
     "search": ("RobustPolicyCV",),
     "solvers": ("MLMC", "SAA", "SCGD", "SCSC", "NestedSGD"),
-    "tables": ("TableEncoder",),
+    "data.encoder": ("TableEncoder",),
     "transport": ("DiscreteMeasure", "TransportResult", "causal_sinkhorn", "sinkhorn"),
-    "worst_cases": ("DiscreteWorstCase", "SmoothWorstCase", "worst_case"),
+    "certify.worst_cases": ("DiscreteWorstCase", "SmoothWorstCase", "worst_case"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -113,7 +113,6 @@ __all__ = [
     "load",
     "metrics",
     "plots",
-    "portfolio",
     "report",
     "robust_value",
     "sinkhorn",

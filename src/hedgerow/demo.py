@@ -30,16 +30,16 @@ import numpy as np
 
 from hedgerow import plots
 from hedgerow.ambiguity import ERM
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.certify.value import certify
+from hedgerow.data.nominal import NeighbourNominal
+from hedgerow.data.table_files import write_table
+from hedgerow.data.units import Units
 from hedgerow.datasets import load_restaurant
-from hedgerow.dual import certify
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Newsvendor
-from hedgerow.nominal import NeighbourNominal
-from hedgerow.problem import Problem
 from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
-from hedgerow.table_files import write_table
-from hedgerow.units import Units
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,18 +23,18 @@ from hedgerow._components import single
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn
 from hedgerow.ambiguity.base import warn_if_causality_is_vacuous
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.certify.value import RobustValue, certify
+from hedgerow.data.nominal import EmpiricalNominal, Nominal, NominalDistribution
+from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
-from hedgerow.dual import RobustValue, certify
 from hedgerow.losses import Loss
-from hedgerow.nominal import EmpiricalNominal, Nominal, NominalDistribution
 from hedgerow.packing import pack, unpack
-from hedgerow.problem import Problem
 from hedgerow.programs import program
 from hedgerow.rules import GivenRule, Rule, SoftForest
 from hedgerow.rules.base import build_rule, decide_rows
-from hedgerow.slopes import outcome_slopes
+from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solver, Training, default_solver
-from hedgerow.units import Units
 
 ROUNDS, EXACT = 3, 1e-7
 """A loss whose pieces are too many to know in advance is trained on again with those it lacked."""

@@ -19,11 +19,11 @@ from hedgerow import policy_file
 from hedgerow._components import single
 from hedgerow._version import __version__
 from hedgerow.ambiguity import Ambiguity
-from hedgerow.dual import RobustValue
+from hedgerow.certify.value import RobustValue
+from hedgerow.data.units import Units
 from hedgerow.losses import Loss
 from hedgerow.rules import SoftForest
 from hedgerow.rules.base import build_rule
-from hedgerow.units import Units
 
 PARTS = ("loss", "ambiguity", "rule", "nominal", "solver")
 

@@ -18,10 +18,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from hedgerow import ambiguity, decisions, losses, nodes, nominal, rules, solvers
+from hedgerow import ambiguity, decisions, losses, rules, solvers
 from hedgerow._components import Component
 from hedgerow._files import whole_file
+from hedgerow.data import nominal
 from hedgerow.decisions import DecisionSet
+from hedgerow.kernels import nodes
 
 FORMAT = 1
 KEY = "hedgerow"

@@ -6,8 +6,8 @@ import pytest
 from scipy.special import logsumexp
 
 import hedgerow as hr
-from hedgerow.dual import certify
-from hedgerow.problem import Problem
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.certify.value import certify
 from tests.problems import AUTO, QUICK, SMALL, AffineNewsvendor, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from hedgerow import Box, CustomLoss, Free, Newsvendor, Nonnegative, Simplex
-from hedgerow.kernels import Kernel
-from hedgerow.nodes import GaussQuadrature, MonteCarlo
+from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels.nodes import GaussQuadrature, MonteCarlo
 from tests.oracles import (
     double,
     gradient_by_differences,

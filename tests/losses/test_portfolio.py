@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm, qmc
 
 import hedgerow as hr
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from tests.oracles import double, log_integral
 
 LOSSES = [hr.MeanVariance(1.5), hr.MeanCVaR(0.5, tail=0.2)]

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 
 from hedgerow import Box, CustomLoss, Free, Newsvendor, Nonnegative, Simplex
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.max_affine import MaxAffine
 from hedgerow.losses.two_stage import TwoStageLP
 
@@ -239,7 +239,7 @@ def test_sparse_matrices_are_welcome():
 
 
 def test_a_pool_is_prepared_on_given_rows(monkeypatch):
-    monkeypatch.setattr("hedgerow.recourse.engine.ENUMERATION_LIMIT", 1)
+    monkeypatch.setattr("hedgerow.losses.recourse.engine.ENUMERATION_LIMIT", 1)
     pool = newsvendor()
     assert not pool.recourse.enumerated
     z, y = rows(30)

@@ -11,11 +11,11 @@ import pytest
 
 import hedgerow as hr
 from hedgerow._components import single
-from hedgerow.dual import RobustValue
+from hedgerow.certify.value import RobustValue
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.report import write_report
 from hedgerow.rules.base import build_rule
 from hedgerow.solvers import default_solver
-from hedgerow.tables import TableEncoder
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

@@ -6,8 +6,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import explain
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.report import write_report
-from hedgerow.tables import TableEncoder
 from tests.report.conftest import invented
 
 WIDTH, HEIGHT = 375, 720

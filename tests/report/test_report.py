@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow.cli.commands import app
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.report import write_report
 from hedgerow.report.costs import costs_of
 from hedgerow.report.live import chosen_rows
@@ -21,7 +22,6 @@ from hedgerow.report.page import embedded
 from hedgerow.report.scenario import scenario_of
 from hedgerow.report.subject import Subject
 from hedgerow.report.words import number
-from hedgerow.tables import TableEncoder
 from tests.report.conftest import invented
 
 LARGEST = 3_000_000

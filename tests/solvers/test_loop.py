@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow as hr
-from hedgerow.nominal import EmpiricalNominal
-from hedgerow.solvers import TrainingTable, loop
-from hedgerow.units import Units
+from hedgerow.data.nominal import EmpiricalNominal
+from hedgerow.data.training_table import TrainingTable
+from hedgerow.data.units import Units
+from hedgerow.solvers import loop
 from tests.problems import AUTO, QUICK, SMALL, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)

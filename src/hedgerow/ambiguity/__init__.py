@@ -1,6 +1,6 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Spread, Tilt
+from hedgerow.ambiguity.base import Ambiguity, Neighbourhood, Setting, Spread, Tilt
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
@@ -14,7 +14,6 @@ __all__ = [
     "KL",
     "Allowance",
     "Ambiguity",
-    "Batch",
     "CausalSinkhorn",
     "CausalWasserstein",
     "Neighbourhood",

@@ -24,28 +24,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import Component
-from hedgerow.kernels import Kernel
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.training_table import Batch
+from hedgerow.data.units import Units
+from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels.nodes import Nodes
 from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes
-from hedgerow.nominal import NominalDistribution
 from hedgerow.rules import FittedRule
-from hedgerow.units import Units
 
 CLIMBS = 60
-
-
-class Batch(NamedTuple):
-    """Some contexts with their outcomes, in working units.
-
-    ``bulk``, where known, are points around which a context's mass gathers when it is moved.
-    """
-
-    contexts: Float[Array, "b d"]
-    outcomes: Float[Array, "b n y"]
-    outcome_mass: Float[Array, "b n"]
-    context_slot: Int[Array, " b"]
-    entry_slot: Int[Array, "b n"]
-    bulk: Float[Array, "b s d"] | None = None
 
 
 class Spread(NamedTuple):

@@ -14,9 +14,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
+from hedgerow.ambiguity.base import Setting, Spread, Tilt
 from hedgerow.ambiguity.transport import SinkhornAmbiguity
-from hedgerow.nominal import NominalDistribution
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.training_table import Batch
 
 
 class CausalSinkhorn(SinkhornAmbiguity):

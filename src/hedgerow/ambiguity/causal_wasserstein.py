@@ -19,9 +19,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt, decide
+from hedgerow.ambiguity.base import Setting, Spread, Tilt, decide
 from hedgerow.ambiguity.transport import TransportAmbiguity, kernels_of
-from hedgerow.kernels import Kernel
+from hedgerow.data.training_table import Batch
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.rules import FittedRule
 
 SPENT = 1e-6

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from hedgerow.ambiguity.base import Ambiguity, Batch, Setting, Spread, Tilt, losses_in_place
+from hedgerow.ambiguity.base import Ambiguity, Setting, Spread, Tilt, losses_in_place
+from hedgerow.data.training_table import Batch
 
 
 class ERM(Ambiguity):

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt, losses_in_place
+from hedgerow.ambiguity.base import Setting, Spread, Tilt, losses_in_place
 from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.data.training_table import Batch
 
 
 class KL(PenalisedAmbiguity):

@@ -18,9 +18,9 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow.ambiguity.base import Ambiguity, Setting
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.units import Units
 from hedgerow.losses import Loss
-from hedgerow.nominal import NominalDistribution
-from hedgerow.units import Units
 
 
 class Allowance(NamedTuple):

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from hedgerow.ambiguity.base import Batch, Setting, Spread, Tilt
+from hedgerow.ambiguity.base import Setting, Spread, Tilt
 from hedgerow.ambiguity.transport import SinkhornAmbiguity
-from hedgerow.nominal import NominalDistribution
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.training_table import Batch
 
 
 class Sinkhorn(SinkhornAmbiguity):

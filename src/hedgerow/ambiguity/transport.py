@@ -17,15 +17,16 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
-from hedgerow.ambiguity.base import Ambiguity, Batch, Neighbourhood, Setting, Spread, decide
+from hedgerow.ambiguity.base import Ambiguity, Neighbourhood, Setting, Spread, decide
 from hedgerow.ambiguity.penalised import PenalisedAmbiguity
-from hedgerow.kernels import Kernel
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.training_table import Batch
+from hedgerow.data.units import Units
+from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels.nodes import Nodes, Reference
 from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes, Reference
-from hedgerow.nominal import NominalDistribution
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
-from hedgerow.units import Units
 
 
 class TransportAmbiguity(PenalisedAmbiguity):

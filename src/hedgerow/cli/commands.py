@@ -1,6 +1,11 @@
-"""Every command, in the order in which ``--help`` lists them."""
+"""Every command, in the order in which ``--help`` lists them; other packages may add theirs."""
 
-from hedgerow.cli import learning, asking, studies  # noqa: I001 (the order is that of --help)
+from importlib.metadata import entry_points
+
+from hedgerow.cli import asking, learning
 from hedgerow.cli.app import app
 
-__all__ = ["app", "asking", "learning", "studies"]
+for _entry in entry_points(group="hedgerow.commands"):
+    _entry.load()
+
+__all__ = ["app", "asking", "learning"]

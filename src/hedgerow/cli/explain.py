@@ -13,10 +13,10 @@ from rich.text import Text
 from hedgerow import explain
 from hedgerow.cli.screen import console, print_facts, say
 from hedgerow.cli.work import features_of
+from hedgerow.data.encoder import TableEncoder
+from hedgerow.data.table_files import read_table
 from hedgerow.estimator import RobustPolicy, load
 from hedgerow.rules.soft_forest import Forest
-from hedgerow.table_files import read_table
-from hedgerow.tables import TableEncoder
 
 MOST_BACKGROUND = 2000
 """Rows that a decision is compared with; evenly spaced ones of a longer table."""

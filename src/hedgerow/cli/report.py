@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.cli.screen import counting, print_facts, say
+from hedgerow.data.encoder import numeric_column
+from hedgerow.data.table_files import read_table
 from hedgerow.estimator import RobustPolicy, load
 from hedgerow.report import check_page_target, write_report
-from hedgerow.table_files import read_table
-from hedgerow.tables import numeric_column
 
 LARGE = 3_000_000
 """Bytes from which a page is worth a remark."""

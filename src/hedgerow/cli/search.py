@@ -12,8 +12,8 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from hedgerow.ambiguity import ERM
 from hedgerow.cli.screen import counting
+from hedgerow.data.nominal import Nominal
 from hedgerow.estimator import RobustPolicy
-from hedgerow.nominal import Nominal
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import SCSC
 

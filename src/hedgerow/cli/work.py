@@ -15,16 +15,16 @@ import pandas as pd
 
 from hedgerow._files import check_target
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
+from hedgerow.certify.value import RobustValue
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
 from hedgerow.cli.search import choose
-from hedgerow.dual import RobustValue
+from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
+from hedgerow.data.table_files import check_table_target, read_table, write_table
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy, load
 from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
-from hedgerow.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
-from hedgerow.table_files import check_table_target, read_table, write_table
-from hedgerow.tables import TableEncoder, numeric_column
 
 MOST_NEIGHBOUR_ROWS = 20_000
 """Beyond this many rows the search for neighbours takes longer than training; cells are used."""

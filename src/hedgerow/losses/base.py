@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.programs import program
 
 CONSTANT_ROWS = 2000

@@ -16,8 +16,8 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
+from hedgerow.losses.recourse import StandardForm
 from hedgerow.losses.two_stage import RecourseLoss
-from hedgerow.recourse import StandardForm
 
 
 class InventorySubstitution(RecourseLoss):

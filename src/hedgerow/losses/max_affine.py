@@ -18,9 +18,9 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import Loss, namespace
-from hedgerow.recourse import minimise_mean
+from hedgerow.losses.recourse import minimise_mean
 
 
 class MaxAffine(Loss):

@@ -17,7 +17,7 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
-from hedgerow.kernels import NEVER, Kernel, invert, log_add
+from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
 from hedgerow.losses.base import namespace
 from hedgerow.losses.max_affine import move_along
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
-from hedgerow.kernels import Kernel, invert
+from hedgerow.kernels.kernel import Kernel, invert
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
 from hedgerow.losses.portfolio_programs import best_mean_variance
 

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
-from hedgerow.kernels import NEVER, Kernel, invert, log_add
+from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
 from hedgerow.losses.base import Loss, namespace
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free, Product, Simplex
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import Loss, namespace
 
 

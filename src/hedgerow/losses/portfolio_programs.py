@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 
 from hedgerow.decisions import Free, Product, Simplex
-from hedgerow.recourse import minimise_mean
+from hedgerow.losses.recourse import minimise_mean
 
 NEGLIGIBLE = 1e-12
 """Of the largest variance, added to the diagonal: with few days the covariance is singular."""

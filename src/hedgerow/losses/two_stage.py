@@ -3,7 +3,7 @@
     Ψ(z, y) = c·z + min { q·w : W w = r0 + R y − T z, w ≥ 0 }
 
 By linear-programming duality this is the largest of finitely many affine functions, one per vertex
-of the dual polyhedron, which does not depend on (z, y). ``hedgerow.recourse`` finds them; NumPy
+of the dual polyhedron, which does not depend on (z, y). ``hedgerow.losses.recourse`` finds them; NumPy
 calls are exact, and compiled programs see the maximum over the vertices found (all of them, unless
 there are very many: then ``prepare`` finds those that matter on given rows).
 """
@@ -20,10 +20,10 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import CONSTANT_ROWS, Loss, namespace
 from hedgerow.losses.max_affine import MaxAffine, penalty_of_slopes
-from hedgerow.recourse import (
+from hedgerow.losses.recourse import (
     Growth,
     Recourse,
     StandardForm,

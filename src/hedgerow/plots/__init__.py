@@ -7,7 +7,6 @@ alone: nothing is shown, nothing global changes. ``save_figure`` writes PNG or P
 from hedgerow.plots.attributions import attribution_scatter, waterfall
 from hedgerow.plots.explanations import importance, partial_dependence
 from hedgerow.plots.policies import decision_curve, training_curve
-from hedgerow.plots.portfolio import held, wealth
 from hedgerow.plots.search import search_map
 from hedgerow.plots.style import save_figure
 from hedgerow.plots.transport import transport_plans
@@ -17,7 +16,6 @@ from hedgerow.plots.worst_cases import worst_cases
 __all__ = [
     "attribution_scatter",
     "decision_curve",
-    "held",
     "importance",
     "partial_dependence",
     "save_figure",
@@ -26,6 +24,5 @@ __all__ = [
     "transport_plans",
     "tree",
     "waterfall",
-    "wealth",
     "worst_cases",
 ]

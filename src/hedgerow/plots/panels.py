@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.nominal import NominalDistribution
+from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase
+from hedgerow.data.nominal import NominalDistribution
 from hedgerow.plots.style import COLOURS, GREY, INK, shortened
-from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase
 
 BLUE, RED = COLOURS[:2]
 SHADES = ("#FFFFFF", "#C6DDF0", "#5FA3D3", BLUE, "#0B2A4A")

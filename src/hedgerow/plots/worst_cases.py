@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow.ambiguity import Ambiguity
+from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase, worst_case
 from hedgerow.estimator import RobustPolicy
 from hedgerow.plots.panels import (
     MOST_ACROSS,
@@ -47,7 +48,6 @@ from hedgerow.plots.style import (
     shortened,
     style,
 )
-from hedgerow.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase, worst_case
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

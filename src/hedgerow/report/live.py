@@ -16,13 +16,13 @@ import jax
 import numpy as np
 
 from hedgerow._components import double
+from hedgerow.data.encoder import CATEGORY, DATE, Column, TableEncoder
 from hedgerow.decisions import Box, DecisionSet, Free, Nonnegative, Product, Simplex
 from hedgerow.programs import program
 from hedgerow.report.subject import Subject
 from hedgerow.rules import Forest
 from hedgerow.rules.affine import AffineRule, ConstantRule
 from hedgerow.rules.two_layer import TwoLayerNetwork
-from hedgerow.tables import CATEGORY, DATE, Column, TableEncoder
 
 MOST_ROWS, MOST_NUMBERS = 2000, 60_000
 """Rows, and numbers in them, that a page carries; they are evenly spaced over the data."""

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.ambiguity import ERM
+from hedgerow.certify.worst_cases import worst_case
 from hedgerow.report.live import evenly
 from hedgerow.report.subject import Subject
-from hedgerow.worst_cases import worst_case
 
 MOST_ROWS, DRAWS, BINS = 2000, 4000, 24
 MOST_OUTCOMES, MOST_FEATURES = 3, 5
@@ -89,7 +89,7 @@ def _varies_by_degrees(values: np.ndarray) -> bool:
 def _frame(X: np.ndarray, names: Any) -> Any:
     if names is None:
         return X
-    from hedgerow.table_files import require_pandas
+    from hedgerow.data.table_files import require_pandas
 
     return require_pandas().DataFrame(X, columns=list(names))
 

@@ -14,11 +14,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
+from hedgerow.data.encoder import CATEGORY, DATE, DATE_PARTS, TableEncoder
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import names_of
 from hedgerow.losses import MeanCVaR, MeanVariance
 from hedgerow.rules import GivenRule
-from hedgerow.tables import CATEGORY, DATE, DATE_PARTS, TableEncoder
 
 LEVELS = {MeanVariance: "expected return", MeanCVaR: "value at risk"}
 """What the first decision of a portfolio is; the others are weights of assets."""
@@ -130,7 +130,7 @@ def decisions_of(policy: RobustPolicy, contexts: np.ndarray) -> np.ndarray:
 
 
 def _named(X: Any, names: Any) -> Any:
-    from hedgerow.table_files import require_pandas
+    from hedgerow.data.table_files import require_pandas
 
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(names):

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
-from hedgerow.dual import RobustValue
+from hedgerow.certify.value import RobustValue
+from hedgerow.data.nominal import AdaptedNominal, NeighbourNominal
 from hedgerow.losses import InventorySubstitution, MeanCVaR, MeanVariance, Newsvendor
-from hedgerow.nominal import AdaptedNominal, NeighbourNominal
 from hedgerow.report.costs import Cost
 from hedgerow.report.scenario import Scenario
 from hedgerow.report.subject import Subject

@@ -24,16 +24,17 @@ from sklearn.utils import _safe_indexing
 
 from hedgerow import _checks
 from hedgerow.ambiguity import ERM, Ambiguity
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.data.nominal import Nominal
+from hedgerow.data.training_table import TrainingTable
+from hedgerow.data.units import Units
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss
-from hedgerow.nominal import Nominal
-from hedgerow.problem import Problem
 from hedgerow.rules import Rule
-from hedgerow.solvers import Task, TrainingTable
+from hedgerow.solvers import Task
 from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.stochastic import StochasticSolver
-from hedgerow.units import Units
 
 EARLY = (25, 50)
 """Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""

@@ -25,15 +25,15 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _checks
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import ERM, Ambiguity, PenalisedAmbiguity
-from hedgerow.dual import RobustValue
+from hedgerow.certify.value import RobustValue
+from hedgerow.data.nominal import EmpiricalNominal, Nominal
+from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
 from hedgerow.losses import Loss
-from hedgerow.nominal import EmpiricalNominal, Nominal
 from hedgerow.rules import Rule, SoftForest
 from hedgerow.search.folds import Family, Trial, try_families
 from hedgerow.solvers import SCSC, NestedSGD
 from hedgerow.solvers.stochastic import StochasticSolver
-from hedgerow.table_files import require_pandas
 
 PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
 EPSILONS = (0.03, 0.1, 0.3)

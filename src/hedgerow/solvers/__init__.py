@@ -7,7 +7,6 @@ from hedgerow.solvers.nested import NestedSGD
 from hedgerow.solvers.saa import SAA
 from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
-from hedgerow.solvers.table import TrainingTable
 from hedgerow.solvers.task import Task, Training
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "Solver",
     "Task",
     "Training",
-    "TrainingTable",
     "default_solver",
 ]
 

@@ -8,9 +8,9 @@ from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.kernels import Kernel
+from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels.nodes import Nodes
 from hedgerow.losses import Loss
-from hedgerow.nodes import Nodes
 from hedgerow.solvers.task import Progress, Task, Training
 
 SAMPLED_OUTCOME_NODES = 16

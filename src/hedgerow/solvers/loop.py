@@ -20,13 +20,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from hedgerow.ambiguity import Batch, Setting, Tilt
-from hedgerow.kernels import NEVER
-from hedgerow.nodes import Anchored
+from hedgerow.ambiguity import Setting, Tilt
+from hedgerow.data.training_table import Batch, TrainingTable
+from hedgerow.kernels.kernel import NEVER
+from hedgerow.kernels.nodes import Anchored
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers import multilevel
-from hedgerow.solvers.table import TrainingTable
 from hedgerow.solvers.task import (
     Learned,
     Priced,

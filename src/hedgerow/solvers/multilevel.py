@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from hedgerow.ambiguity import Tilt
-from hedgerow.kernels import NEVER
+from hedgerow.kernels.kernel import NEVER
 from hedgerow.solvers.task import Learned, Priced, moments, shares
 
 RATIO = 2**-1.5

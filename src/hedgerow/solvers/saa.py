@@ -15,7 +15,7 @@ from jaxtyping import PRNGKeyArray
 from scipy.optimize import OptimizeResult, minimize
 
 from hedgerow import _checks
-from hedgerow.nodes import Nodes, Sobol
+from hedgerow.kernels.nodes import Nodes, Sobol
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.sample_average import SampleAverage
 from hedgerow.solvers.task import Progress, Task, Training

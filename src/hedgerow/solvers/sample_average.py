@@ -19,9 +19,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import double, single
 from hedgerow.ambiguity import Setting
+from hedgerow.data.training_table import TrainingTable
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.table import TrainingTable
 from hedgerow.solvers.task import Learned, Priced, Task, begin
 
 NUMBERS_AT_ONCE = 2**18

@@ -16,7 +16,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
-from hedgerow.nodes import MonteCarlo, Nodes
+from hedgerow.kernels.nodes import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.loop import descend
 from hedgerow.solvers.task import Progress, Task, Training

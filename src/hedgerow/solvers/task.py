@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.ambiguity import Allowance, Ambiguity, PenalisedAmbiguity, Setting, Tilt
+from hedgerow.data.training_table import TrainingTable
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.table import TrainingTable
 
 Progress = Callable[[int, int, float, FittedRule], None]
 """Called now and then with (steps done, steps in all, objective in working units, rule so far)."""

@@ -1,0 +1,1 @@
+"""How bad can it get: certified values of fixed rules, and the distributions that attain them."""

@@ -1,0 +1,311 @@
+"""How bad it can get: the certified value of a fixed rule under its ambiguity model.
+
+    penalty:  F_λ = max_P { E_P Ψ − λ·(R_p^p(P̂, P) − least R_p^p) }
+    radius:   v = max_P { E_P Ψ : R_p(P̂, P) ≤ ρ } = inf_λ { λ·ρ̄ + F_λ }
+
+(paper: soft-causal-sdro-dual and Eq:MCO:whole)
+
+F is an average of logarithms of averages over nodes (``node_plans.py``), doubled until standard
+error and bias are within the tolerance, or until quadrature stands still.
+The replicates' spread gives the standard error; since the logarithm of an average of m nodes is low
+by about variance/(2m), the gap between pooled and single replicates measures the bias that pooling
+has left. Everything is computed in float64. Over a discrete reference measure sums are exact.
+
+Under a radius the objective is convex in λ, with derivative ρ̄ − (discrepancy of the worst case at
+λ beyond the least one), and λ is the root of that.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+from scipy.optimize import root_scalar
+from sklearn.exceptions import ConvergenceWarning
+
+from hedgerow import _checks
+from hedgerow._components import double
+from hedgerow.ambiguity import (
+    ERM,
+    Allowance,
+    Ambiguity,
+    PenalisedAmbiguity,
+    Setting,
+    SinkhornAmbiguity,
+)
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.certify.admissibility import smallest_penalty_for
+from hedgerow.certify.moments import Levels, Moments
+from hedgerow.certify.node_plans import NodePlan, is_blind, node_plan
+from hedgerow.kernels.nodes import Reference
+
+if TYPE_CHECKING:
+    from hedgerow.estimator import RobustPolicy
+
+TINY = 1e-300
+SEARCH = 25.0
+"""The penalty is sought between e^−25 and e^25 working units above its floor."""
+
+
+@dataclass(frozen=True)
+class RobustValue:
+    """How bad it can get on average, in the loss's units.
+
+    Attributes
+    ----------
+    value : float
+        With a penalty: the worst expected loss less the price of reaching it. With a radius: the
+        worst expected loss within it.
+    stderr : float
+        Standard error from nodes and, where contexts were sampled, from contexts.
+    bias : float
+        Estimate of the error that the finite number of nodes still leaves.
+    nominal : float
+        Expected loss under the nominal distribution itself.
+    expected_loss : float
+        Expected loss under the worst case: the value, plus what the adversary paid. With a radius
+        the value itself, a supremum that need not be attained.
+    discrepancy : float or None
+        R_p^p between nominal and worst case (for KL the divergence); None without ambiguity. May be
+        negative: with continuous reference measures it is a difference of entropies.
+    penalty : float or None
+        λ in the loss's units, given or found; None without ambiguity.
+    radius : float or None
+        ρ, if the model has one.
+    nodes, contexts : int
+        Effort spent: nodes per context, and contexts.
+    status : str
+        "converged", or "node limit" if the tolerance was not reached.
+    """
+
+    value: float
+    stderr: float
+    bias: float
+    nominal: float
+    expected_loss: float
+    discrepancy: float | None
+    penalty: float | None
+    radius: float | None
+    nodes: int
+    contexts: int
+    status: str
+
+    def __float__(self) -> float:
+        """Return the value."""
+        return self.value
+
+
+class Certificate(NamedTuple):
+    """A robust value and what it was computed from, in working units."""
+
+    robust: RobustValue
+    moments: Moments
+    levels: Levels
+    penalty: float | None
+    allowance: Allowance | None
+
+
+def robust_value(
+    policy: RobustPolicy,
+    X: Any,
+    Y: Any,
+    *,
+    ambiguity: Ambiguity | None = None,
+    reference: tuple[Reference, Reference] | None = None,
+    tolerance: float = 1e-3,
+    sample_weight: Any = None,
+    random_state: int = 0,
+) -> RobustValue:
+    """Worst expected loss of a fitted policy on data that need not be its training data.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X, Y : array-like
+        Contexts and outcomes that make up the nominal distribution, by the policy's own nominal.
+    ambiguity : Ambiguity or None
+        What to guard against; None: what the policy was trained against.
+    reference : (Reference, Reference) or None
+        Discrete reference measures on contexts and outcomes, in the data's units; sums over them
+        are exact. None: Lebesgue measure.
+    tolerance : float
+        Nodes are added until standard error and bias are within this share of the value, or until
+        a limit is reached, which is said in ``status`` and a warning.
+    sample_weight : array-like or None
+        Weights of the rows.
+    random_state : int
+        Seed of the nodes' random shifts.
+    """
+    _checks.fitted_policy(policy)
+    _checks.positive("tolerance", tolerance)
+    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
+    key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
+    found = certify(problem, key, tolerance, reference).robust
+    if found.status != "converged":
+        warnings.warn(
+            f"The robust value is known to {found.stderr + found.bias:.2g} only, not to the "
+            f"requested {tolerance:g} of it: the limit of nodes was reached.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def certify(
+    problem: Problem,
+    key: PRNGKeyArray,
+    tolerance: float = 1e-3,
+    reference: tuple[Reference, Reference] | None = None,
+) -> Certificate:
+    """Evaluate a problem to a relative tolerance, as far as the limit on nodes allows."""
+    widths = (problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1])
+    smears = isinstance(problem.ambiguity, SinkhornAmbiguity)
+    name = None if smears else type(problem.ambiguity).__name__
+    _checks.reference(reference, Reference, widths, name)
+    problem.cover()
+    with jax.enable_x64(True):
+        certificate = terms = None
+        for level in count():
+            known = None if certificate is None else certificate.penalty
+            plan = node_plan(problem, reference, level, known)
+            if plan is None:
+                break
+            setting = problem.setting(plan.context_nodes, plan.outcome_nodes)
+            terms = terms or _Terms.of(problem, setting)
+            certificate = _evaluate(problem, plan, setting, terms, key, certificate)
+            found = certificate.robust
+            size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
+            near_enough = found.stderr + found.bias <= tolerance * size or found.value == math.inf
+            if near_enough and not is_blind(problem, plan, certificate.penalty):
+                return certificate._replace(robust=replace(found, status="converged"))
+    if certificate is None:
+        raise ValueError("There are no nodes to evaluate the robust value with.")
+    return certificate
+
+
+class _Terms(NamedTuple):
+    """What does not depend on the nodes, in working units."""
+
+    nominal: float
+    least: float | None
+    allowance: Allowance | None
+    floor: float
+
+    @classmethod
+    def of(cls, problem: Problem, setting: Setting) -> _Terms:
+        trusting = replace(problem, ambiguity=ERM())
+        contexts = np.arange(len(problem.nominal.contexts))
+        share = problem.nominal.context_mass
+        nominal = Moments(trusting, contexts, share, setting, 1, jax.random.key(0)).at(None).value
+        if not math.isfinite(nominal):
+            raise ValueError(
+                "The policy's decisions or their losses are not finite (NaN or inf) on these data."
+            )
+        model = problem.ambiguity
+        if not isinstance(model, PenalisedAmbiguity):
+            return cls(nominal, None, None, 0.0)
+        about = (problem.units, problem.loss, problem.nominal, setting)
+        floor = 0.0
+        if setting.neighbourhood is not None and not isinstance(setting.context_nodes, Reference):
+            contexts = problem.units.contexts(problem.nominal.contexts, np.float64)
+            middle = np.median(problem.units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
+            rule, around = double(problem.rule), setting.neighbourhood
+            floor = smallest_penalty_for(rule, setting.loss, around, contexts, middle)
+        return cls(nominal, model.least_discrepancy(*about), model.allowance(*about), floor)
+
+
+def _evaluate(
+    problem: Problem,
+    plan: NodePlan,
+    setting: Setting,
+    terms: _Terms,
+    key: PRNGKeyArray,
+    previous: Certificate | None,
+) -> Certificate:
+    """Evaluate with one plan's nodes."""
+    unit = problem.units.loss_unit
+    contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
+    moments = Moments(problem, contexts, share, setting, plan.replicates, key, plan.bulk)
+    penalty, reserved = None, 0.0
+    if terms.allowance is not None:
+        floor = max(terms.allowance.floor, terms.floor)
+        penalty = _best_penalty(moments, terms.allowance.excess, floor, previous)
+        reserved = penalty * terms.allowance.excess
+    elif isinstance(moments.model, PenalisedAmbiguity):
+        penalty = float(moments.model.penalty)
+    levels = moments.at(penalty)
+    finite = penalty is None or penalty > terms.floor
+    value = levels.value + reserved if finite else math.inf
+    variance = bias = 0.0
+    if plan.replicates > 1:
+        variance = float(levels.replicates.var(ddof=1)) / plan.replicates
+        bias = (levels.value - float(levels.replicates.mean())) / (plan.replicates - 1)
+    if len(contexts) < len(problem.nominal.contexts):
+        variance += float(levels.by_context.var(ddof=1)) / len(contexts)
+    if plan.settles and finite:
+        bias = math.inf if previous is None else abs(value - previous.robust.value / unit)
+    paid = 0.0 if penalty is None else -penalty * levels.slope
+    if not finite:
+        paid = math.inf
+    radius = getattr(problem.ambiguity, "radius", None)
+    robust = RobustValue(
+        value=value * unit,
+        stderr=math.sqrt(variance) * unit,
+        bias=max(bias, 0.0) * unit,
+        nominal=terms.nominal * unit,
+        expected_loss=(levels.value + paid if terms.allowance is None else value) * unit,
+        discrepancy=None if terms.least is None else terms.least - levels.slope,
+        penalty=None if penalty is None else penalty * unit,
+        radius=None if radius is None else float(radius),
+        nodes=plan.replicates * moments.nodes,
+        contexts=len(contexts),
+        status="node limit",
+    )
+    return Certificate(robust, moments, levels, penalty, terms.allowance)
+
+
+def _best_penalty(
+    moments: Moments, excess: float, floor: float, previous: Certificate | None
+) -> float:
+    """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
+
+    What it uses falls with λ, nearly as a power of it, so the equation is solved in logarithms,
+    bounded far beyond ordinary numbers. At a bound the radius is either too small to leave room for
+    any adversary, or too large to bind.
+    """
+
+    def left(position: float) -> float:
+        used = -moments.at(floor + math.exp(position)).slope
+        return math.log(max(excess, TINY)) - math.log(max(used, TINY))
+
+    start = 0.0
+    if previous is not None and previous.penalty is not None:
+        start = math.log(previous.penalty - floor)
+    low = high = float(np.clip(start, -SEARCH, SEARCH))
+    step = 1.0 if previous is None else 0.1
+    while left(high) < 0 and high < SEARCH:
+        low, high, step = high, min(high + step, SEARCH), 2 * step
+    while left(low) > 0 and low > -SEARCH:
+        low, high, step = max(low - step, -SEARCH), low, 2 * step
+    if left(low) >= 0:
+        return floor + math.exp(low)
+    if left(high) <= 0:
+        return floor + math.exp(high)
+    return floor + math.exp(root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root)
+
+
+def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """All contexts with their masses, or a systematic sample by mass with equal shares."""
+    if len(mass) <= most:
+        return np.arange(len(mass)), mass
+    positions = (np.arange(most) + 0.5) / most
+    cumulative = np.cumsum(mass)
+    chosen = np.searchsorted(cumulative / cumulative[-1], positions)
+    return chosen, np.full(most, 1 / most)

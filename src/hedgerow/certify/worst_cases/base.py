@@ -1,0 +1,95 @@
+"""What every worst case offers: its expected loss, densities, marginals and draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow import _checks
+from hedgerow.certify.value import RobustValue
+from hedgerow.data.units import Units
+
+
+class _Pair(NamedTuple):
+    x: np.ndarray
+    y: np.ndarray
+
+
+class Draws(_Pair):
+    """Points drawn from a worst case: unpacks as ``x, y``.
+
+    Attributes
+    ----------
+    x, y : (n, features), (n, outcomes)
+        The points, in the data's units.
+    source : (n,)
+        The context of the nominal distribution each point was moved from.
+    effective_sample_size : float
+        Candidates that effectively stood behind each draw of x, on average; infinite if draws are
+        exact. Below about 30, treat the draws with care.
+    """
+
+    source: np.ndarray
+    effective_sample_size: float
+
+    @classmethod
+    def of(cls, x: np.ndarray, y: np.ndarray, source: np.ndarray, effective: float) -> Draws:
+        """Put the parts together."""
+        draws = cls(x, y)
+        draws.source, draws.effective_sample_size = source, effective
+        return draws
+
+
+@dataclass(frozen=True)
+class WorstCase:
+    """A distribution that attains a robust value (abstract).
+
+    Attributes
+    ----------
+    robust : RobustValue
+        The value it attains, with its penalty and discrepancy.
+    """
+
+    robust: RobustValue
+
+    def expected_loss(self) -> float:
+        """Return the expected loss under the worst case."""
+        return self.robust.expected_loss
+
+    @property
+    def discrepancy(self) -> float:
+        """R_p^p from the nominal distribution (KL: the divergence): how much of it is used."""
+        return 0.0 if self.robust.discrepancy is None else self.robust.discrepancy
+
+    def density(self, x: Any, y: Any) -> np.ndarray:
+        """Return the density at points (x, y); the mass there if the worst case is discrete."""
+        raise NotImplementedError
+
+    def marginal_x(self, x: Any) -> np.ndarray:
+        """Return the density (or mass) of the context alone."""
+        raise NotImplementedError
+
+    def marginal_y(self, y: Any) -> np.ndarray:
+        """Return the density (or mass) of the outcome alone."""
+        raise NotImplementedError
+
+    def sample(self, n: int, seed: int = 0) -> Draws:
+        """Draw n points."""
+        raise NotImplementedError
+
+
+def to_users(units: Units, x: np.ndarray, home: np.ndarray) -> np.ndarray:
+    """Contexts in the data's units; a feature that never varied stays at home."""
+    return np.where(units.x_factor > 0, units.x_centre + x * units.x_spread, home)
+
+
+def rows(name: str, values: Any, columns: int) -> np.ndarray:
+    """Return a matrix of points; a 1-D array is one column, or one row if there are several."""
+    array = _checks.numeric(name, values)
+    if array.ndim < 2 and (columns == 1 or array.size == columns):
+        array = array.reshape(-1, columns)
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} column(s), got shape {np.shape(values)}.")
+    return array

@@ -1,0 +1,354 @@
+"""Tables: a spreadsheet's columns become numbers, the same way every time.
+
+    number, true/false      as it is
+    text, category          one 0/1 column per value, `<column>_<value>`; values fixed at fit
+    date                    `<column>_weekday` (0: Monday), `…_month` (1–12), `…_day_of_year`
+
+What was done to each column is plain data (``TableEncoder.to_json``), so a policy file can hold it
+and new tables are treated alike. Nothing is guessed and nothing imputed: what does not fit is
+refused in one sentence that names the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from hedgerow import _checks
+from hedgerow.data.table_files import require_pandas
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMBER, CATEGORY, DATE = "number", "category", "date"
+DATE_PARTS = ("weekday", "month", "day_of_year")
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
+_LISTED = 12
+_SPOILT = 0.1
+
+
+@dataclass(frozen=True)
+class Column:
+    """What becomes of one column: its name, its kind, and a category column's known values."""
+
+    name: str
+    kind: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the numeric features it turns into."""
+        if self.kind == NUMBER:
+            return [self.name]
+        return [f"{self.name}_{part}" for part in (self.values or DATE_PARTS)]
+
+    @property
+    def treatment(self) -> str:
+        """What was done to it, in a few words."""
+        if self.kind == NUMBER:
+            return "as it is"
+        if self.kind == CATEGORY:
+            return f"one 0/1 feature for each of {len(self.values)} values"
+        return "weekday, month and day of the year"
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a pandas table with numbers, text and dates into a table of numbers.
+
+    Numbers and true/false pass through. Text and categorical columns are one-hot encoded, with the
+    values seen in ``fit``, sorted. Dates (a datetime column, or text that is an ISO date such as
+    2015-11-07 in every row) become weekday (0 = Monday), month and day of the year; the year, which
+    can only act as a trend, and the time of day are left out.
+
+    Parameters
+    ----------
+    most_categories : int
+        A text column with more different values than this is refused.
+
+    Attributes
+    ----------
+    columns_ : list of Column
+        Name, kind ("number", "category" or "date") and known values of each column.
+    n_features_in_, feature_names_in_
+        Number and names of the columns seen in ``fit``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hedgerow import TableEncoder
+    >>> table = pd.DataFrame({"day": ["2015-11-06", "2015-11-07"], "sky": ["sun", "rain"]})
+    >>> list(TableEncoder().fit(table).get_feature_names_out())
+    ['day_weekday', 'day_month', 'day_day_of_year', 'sky_rain', 'sky_sun']
+    """
+
+    def __init__(self, most_categories: int = 50) -> None:
+        self.most_categories = most_categories
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide what becomes of each column of the table X."""
+        table = _as_table(X)
+        most = _checks.count("most_categories", self.most_categories)
+        self._set_columns([_column(table[name], most) for name in table.columns])
+        for column in self.columns_:
+            _encoded(table[column.name], column)
+        return self
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Return the features of a table with (at least) the columns seen in ``fit``."""
+        check_is_fitted(self, "columns_")
+        table = _as_table(X)
+        names = [column.name for column in self.columns_]
+        missing = [name for name in names if name not in table.columns]
+        if missing:
+            raise ValueError(
+                f"The table lacks {_columns(missing)}, which the policy was trained with; "
+                f"it has {_listed(table.columns)}."
+            )
+        features: dict[str, np.ndarray] = {}
+        for column in self.columns_:
+            features |= _encoded(table[column.name], column)
+        return require_pandas().DataFrame(features, index=table.index)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the features, in the order of ``transform``'s columns."""
+        check_is_fitted(self, "columns_")
+        return np.array([name for c in self.columns_ for name in c.features], dtype=object)
+
+    def groups(self) -> dict[str, list[str]]:
+        """Return the features that came of each column."""
+        check_is_fitted(self, "columns_")
+        return {column.name: column.features for column in self.columns_}
+
+    def phrases(self) -> dict[str, str]:
+        """Return what a one-hot feature says in words: sky_sun says "sky is sun"."""
+        check_is_fitted(self, "columns_")
+        return {
+            feature: f"{column.name} is {value}"
+            for column in self.columns_
+            if column.kind == CATEGORY
+            for feature, value in zip(column.features, column.values, strict=True)
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was decided in ``fit`` as plain values that JSON can hold."""
+        check_is_fitted(self, "columns_")
+        return {
+            "most_categories": int(self.most_categories),
+            "columns": [asdict(column) | {"values": [*column.values]} for column in self.columns_],
+        }
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Rebuild a fitted encoder from what ``to_json`` returned."""
+        try:
+            encoder = cls(most_categories=int(plain["most_categories"]))
+            columns = [
+                Column(
+                    str(column["name"]),
+                    _checks.one_of("kind", column["kind"], (NUMBER, CATEGORY, DATE)),
+                    tuple(str(value) for value in column["values"]),
+                )
+                for column in plain["columns"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"The stored description of columns is damaged ({error}).") from None
+        encoder._set_columns(columns)
+        return encoder
+
+    def _set_columns(self, columns: list[Column]) -> None:
+        self.columns_ = columns
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        home: dict[str, str] = {}
+        for column in columns:
+            for name in column.features:
+                if name in home:
+                    raise ValueError(
+                        f"Columns {home[name]!r} and {column.name!r} would both make a feature "
+                        f"called {name!r}; rename one of them."
+                    )
+                home[name] = column.name
+
+
+def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
+    """Return one column as float64, or say that it is absent, incomplete or not numeric."""
+    if name not in table.columns:
+        raise ValueError(f"There is no column {name!r}; the table has {_listed(table.columns)}.")
+    return _encoded(table[name], Column(name, NUMBER))[name]
+
+
+def _as_table(X: Any) -> pd.DataFrame:
+    pandas = require_pandas()
+    if not isinstance(X, pandas.DataFrame):
+        raise TypeError(f"TableEncoder needs a pandas DataFrame; got {type(X).__name__}.")
+    repeated = X.columns[X.columns.duplicated()]
+    if len(repeated):
+        raise ValueError(f"The table has more than one column called {repeated[0]!r}.")
+    if X.shape[1] == 0:
+        raise ValueError("The table has no columns to make features of.")
+    if len(X) == 0:
+        raise ValueError("The table has no rows.")
+    return X.rename(columns=str)
+
+
+def _column(series: Any, most_categories: int) -> Column:
+    """Choose a column's kind from its values."""
+    name = str(series.name)
+    _refuse_missing(series)
+    kind = _kind(series)
+    if kind != CATEGORY:
+        return Column(name, kind)
+    labels = _labels(series)
+    _refuse_spoilt_numbers(name, labels)
+    values = sorted(set(labels))
+    if len(values) > most_categories:
+        raise ValueError(
+            f"Column {name!r} holds text with {len(values)} different values (at most "
+            f"{most_categories} can be one-hot encoded); leave it out or group its values."
+        )
+    return Column(name, CATEGORY, tuple(values))
+
+
+def _kind(series: pd.Series) -> str:
+    types = require_pandas().api.types
+    if types.is_bool_dtype(series.dtype) or types.is_numeric_dtype(series.dtype):
+        if types.is_complex_dtype(series.dtype):
+            raise ValueError(f"Column {series.name!r} holds complex numbers; leave it out.")
+        return NUMBER
+    if types.is_datetime64_any_dtype(series.dtype):
+        return DATE
+    inferred = types.infer_dtype(series)
+    if isinstance(series.dtype, require_pandas().CategoricalDtype):
+        return CATEGORY
+    if inferred in ("date", "datetime", "datetime64"):
+        return DATE
+    if inferred in ("integer", "floating", "mixed-integer-float", "boolean", "decimal"):
+        return NUMBER
+    if inferred == "string":
+        return DATE if _iso_dates(series) is not None else CATEGORY
+    raise ValueError(
+        f"Column {series.name!r} holds {inferred} values, which cannot be made into features; "
+        "turn it into numbers, text or dates, or leave it out."
+    )
+
+
+def _encoded(series: Any, column: Column) -> dict[str, np.ndarray]:
+    """Features of one column, treated as ``column`` says."""
+    _refuse_missing(series)
+    encode: Callable[[Any, Column], list[np.ndarray]] = {
+        NUMBER: _numbers,
+        CATEGORY: _indicators,
+        DATE: _date_parts,
+    }[column.kind]
+    return dict(zip(column.features, encode(series, column), strict=True))
+
+
+def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
+    if require_pandas().api.types.is_datetime64_any_dtype(series.dtype):
+        raise ValueError(f"Column {column.name!r} must hold numbers, but it holds dates.")
+    numbers = require_pandas().to_numeric(series.astype(object), errors="coerce")
+    numbers = np.asarray(numbers, dtype=np.float64)
+    unreadable = np.isnan(numbers)
+    if unreadable.any():
+        value = str(series.iloc[int(np.argmax(unreadable))])
+        raise ValueError(f"Column {column.name!r} must hold numbers, but one value is {value!r}.")
+    infinite = int(np.isinf(numbers).sum())
+    if infinite:
+        raise ValueError(f"Column {column.name!r} has {_counted(infinite, 'infinite value')}.")
+    return [numbers]
+
+
+def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
+    labels = _labels(series)
+    unseen = sorted(set(labels) - set(column.values))
+    if unseen:
+        raise ValueError(
+            f"Column {column.name!r} holds {unseen[0]!r}, which was not seen in training; the "
+            f"known values are {_listed(column.values)}."
+        )
+    labels = np.array(labels, dtype=object)
+    return [(labels == value).astype(np.float64) for value in column.values]
+
+
+def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
+    pandas = require_pandas()
+    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
+        dates = series
+    elif pandas.api.types.infer_dtype(series) in ("date", "datetime", "datetime64"):
+        dates = pandas.Series([value.isoformat()[:10] for value in series])
+        dates = pandas.to_datetime(dates, format="%Y-%m-%d")
+    else:
+        dates = _iso_dates(series)
+        if dates is None:
+            value = next((v for v in map(str, series) if not _is_iso_date(v)), "")
+            raise ValueError(
+                f"Column {column.name!r} must hold dates like 2015-11-07, but one value is "
+                f"{value!r}."
+            )
+    parts = (dates.dt.day_of_week, dates.dt.month, dates.dt.day_of_year)
+    return [np.asarray(part, dtype=np.float64) for part in parts]
+
+
+def _iso_dates(series: pd.Series) -> Any:
+    """Calendar dates of a column of text, or None unless every row is an ISO date."""
+    texts = [str(value).strip() for value in series]
+    if not all(_ISO_DATE.fullmatch(text) for text in texts):
+        return None
+    pandas = require_pandas()
+    dates = pandas.Series([text[:10] for text in texts])
+    dates = pandas.to_datetime(dates, format="%Y-%m-%d", errors="coerce")
+    return None if dates.isna().any() else dates
+
+
+def _is_iso_date(text: str) -> bool:
+    return _iso_dates(require_pandas().Series([text])) is not None
+
+
+def _labels(series: pd.Series) -> list[str]:
+    """Category values as text; 7, 7.0 and "7" are one value, however the file stored it."""
+    return [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+        for value in series.tolist()
+    ]
+
+
+def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
+    """A few entries such as "?" or "12o" make a file's column of numbers text: say which."""
+    unreadable = np.isnan(
+        np.asarray(require_pandas().to_numeric(require_pandas().Series(labels), errors="coerce"))
+    )
+    if 0 < unreadable.mean() <= _SPOILT:
+        value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
+        raise ValueError(
+            f"Column {name!r} holds numbers, except for {_counted(rows, 'row')} such as {value!r}; "
+            "correct them or leave those rows out."
+        )
+
+
+def _refuse_missing(series: pd.Series) -> None:
+    missing = int(series.isna().sum())
+    if missing:
+        raise ValueError(
+            f"Column {series.name!r} has {_counted(missing, 'missing value')}; fill in or drop "
+            "those rows, nothing is imputed."
+        )
+
+
+def _listed(names: Iterable[Any]) -> str:
+    names = [str(name) for name in names]
+    more = f", … ({len(names)} in all)" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _columns(names: list[str]) -> str:
+    return f"the column{'s' if len(names) > 1 else ''} {_listed(names)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,272 @@
+"""Nodes: expectations under a kernel as log-sum-exps.
+
+    log E[exp g(u)] ≈ logsumexp_j( log_weights_j + g(nodes_j) )
+
+Four rules hand out nodes and log-weights around centres: ``MonteCarlo``, ``Sobol``,
+``GaussQuadrature``, and ``Reference``, the points of a discrete reference measure ν, where the sum
+is exact. One core then serves training, evaluation and exact checks on discretised problems.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.stats import qmc
+
+from hedgerow import _checks
+from hedgerow._components import Component
+from hedgerow.kernels.kernel import NEVER, Kernel
+
+
+class Nodes(Component):
+    """A rule that hands out nodes and log-weights around centres (abstract)."""
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
+        raise NotImplementedError
+
+
+class MonteCarlo(Nodes):
+    """Independent draws from the kernel, equally weighted."""
+
+    def __init__(self, n: int = 8) -> None:
+        self.n = n
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node."""
+        _checks.count("n", self.n)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Draw n nodes per centre."""
+        shape = (*centre.shape[:-1], self.n, centre.shape[-1])
+        if kernel.low is None:
+            draw = jax.random.laplace if kernel.order == 1 else jax.random.normal
+            nodes = centre[..., None, :] + kernel.width * draw(key, shape, centre.dtype)
+        else:
+            tiny = jnp.finfo(centre.dtype).tiny
+            uniform = jax.random.uniform(key, shape, centre.dtype, minval=tiny)
+            nodes = kernel.from_uniform(centre[..., None, :], uniform)
+        return nodes, jnp.full(shape[:-1], -math.log(self.n), centre.dtype)
+
+
+class Sobol(Nodes):
+    """Scrambled Sobol points, shifted at random (modulo 1) for each centre, equally weighted.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes; powers of two balance best.
+    seed : int
+        Seed of the scrambling.
+    """
+
+    def __init__(self, n: int = 64, seed: int = 0) -> None:
+        self.n = n
+        self.seed = seed
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node."""
+        _checks.count("n", self.n)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Shift the one scrambled point set for each centre."""
+        dimension = centre.shape[-1]
+        sequence = qmc.Sobol(dimension, scramble=True, rng=self.seed)
+        points = sequence.random_base2(math.ceil(math.log2(self.n)))[: self.n]
+        shift = jax.random.uniform(key, (*centre.shape[:-1], 1, dimension), centre.dtype)
+        edge = jnp.finfo(centre.dtype).epsneg
+        uniform = jnp.clip((jnp.asarray(points, centre.dtype) + shift) % 1, edge, 1 - edge)
+        nodes = kernel.from_uniform(centre[..., None, :], uniform)
+        return nodes, jnp.full(nodes.shape[:-1], -math.log(self.n), centre.dtype)
+
+
+class GaussQuadrature(Nodes):
+    """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (panels).
+
+    Meant for one to three coordinates. The Legendre rule is composite, the centre being a panel
+    edge; it serves kernels with a cut support and, with ``panels``, integrands that are steep or
+    large far from the centre.
+
+    Parameters
+    ----------
+    n : int
+        Nodes per coordinate, or per panel for the Legendre rule.
+    panels : int or None
+        Panels on each side of the centre. None: 8 where the support is cut, else no panels.
+    reach : float or None
+        How far the panels go, in units of the scales. None: 12 standard deviations (p = 2) or 40
+        widths (p = 1).
+    """
+
+    traced = ("reach",)
+    MOST: ClassVar[int] = 2_000_000
+
+    def __init__(self, n: int = 32, panels: int | None = None, reach: Any = None) -> None:
+        self.n = n
+        self.panels = panels
+        self.reach = reach
+        self.check()
+
+    def check(self) -> None:
+        """There must be at least one node per coordinate."""
+        _checks.count("n", self.n)
+        if self.panels is not None:
+            _checks.count("panels", self.panels)
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return the product rule; ``key`` is not used."""
+        offsets, log_weights = self._per_coordinate(kernel, centre)
+        per_axis, dimension = offsets.shape[-2:]
+        if per_axis**dimension > self.MOST:
+            raise ValueError(
+                f"Gauss quadrature with {per_axis} nodes in each of {dimension} coordinates would "
+                f"need {per_axis**dimension} nodes; use Sobol or MonteCarlo nodes instead."
+            )
+        grid = np.array(list(itertools.product(range(per_axis), repeat=dimension)))
+        axes = np.arange(dimension)
+        nodes = centre[..., None, :] + offsets[..., grid, axes]
+        return nodes, jnp.sum(log_weights[..., grid, axes], axis=-1)
+
+    def _per_coordinate(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
+        """Offsets and log-weights (…, nodes, d) along each coordinate."""
+        if kernel.low is not None or self.panels is not None:
+            return self._legendre(kernel, centre, self.panels or 8)
+        if kernel.order == 2:
+            points, weights = np.polynomial.hermite.hermgauss(self.n)
+            points, weights = points * math.sqrt(2), weights / math.sqrt(math.pi)
+        else:
+            half, half_weights = np.polynomial.laguerre.laggauss(self.n)
+            points = np.concatenate([-half[::-1], half])
+            weights = np.concatenate([half_weights[::-1], half_weights]) / 2
+        offsets = jnp.asarray(points, centre.dtype)[:, None] * kernel.width
+        log_weights = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
+        log_weights = jnp.asarray(log_weights, centre.dtype)  # the weights underflow float32
+        shape = (*centre.shape[:-1], len(points), centre.shape[-1])
+        return jnp.broadcast_to(offsets, shape), jnp.broadcast_to(log_weights[:, None], shape)
+
+    def _legendre(self, kernel: Kernel, centre: Array, panels: int) -> tuple[Array, Array]:
+        reach = (40.0 if kernel.order == 1 else 12.0) * kernel.width
+        if self.reach is not None:
+            reach = self.reach * kernel.scale
+        low, high = kernel.bounds(centre)
+        low, high = jnp.maximum(low, -reach), jnp.minimum(high, reach)
+        points, weights = np.polynomial.legendre.leggauss(self.n)
+        unit = (np.arange(panels)[:, None] + (points + 1) / 2).ravel() / panels
+        log_unit = jnp.asarray(np.log(np.tile(weights / 2, panels) / panels), centre.dtype)
+        unit = jnp.asarray(unit, centre.dtype)[:, None]
+        halves = []
+        for edge in (low[..., None, :], high[..., None, :]):
+            length = jnp.abs(edge)
+            distance = unit * length / jnp.where(kernel.width > 0, kernel.width, 1.0)
+            log_density = -distance if kernel.order == 1 else -(distance**2) / 2
+            log_length = jnp.log(jnp.where(length > 0, length, 1.0))
+            log_weight = jnp.where(length > 0, log_unit[:, None] + log_length + log_density, NEVER)
+            halves.append((unit * edge, log_weight))
+        offsets = jnp.concatenate([half[0] for half in halves], axis=-2)
+        log_weights = jnp.concatenate([half[1] for half in halves], axis=-2)
+        return offsets, jax.nn.log_softmax(log_weights, axis=-2)
+
+
+class Reference(Nodes):
+    """The points of a discrete reference measure ν: sums over it are exact, not sampled.
+
+    Parameters
+    ----------
+    points : (n, d)
+    weights : (n,) or None
+        Masses ν gives the points; None: 1 each (the counting measure).
+    """
+
+    traced = ("points", "weights")
+
+    def __init__(
+        self, points: Array | np.ndarray, weights: Array | np.ndarray | None = None
+    ) -> None:
+        self.points = points
+        self.weights = weights
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Return the reference points with normalised kernel weights; ``key`` is not used."""
+        log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
+        points = jnp.asarray(self.points, centre.dtype)
+        return jnp.where(kernel.scale > 0, points, centre[..., None, :]), log_weights
+
+    def log_normaliser(self, kernel: Kernel, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+        """Log Σ_j ν_j exp(−‖(u_j − c)/s‖_p^p / ε)."""
+        return jax.nn.logsumexp(self._log_terms(kernel, centre), axis=-1)
+
+    def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
+        points = jnp.asarray(self.points, centre.dtype)
+        log_terms = -kernel.cost(centre[..., None, :], points) / kernel.epsilon
+        if self.weights is None:
+            return log_terms
+        return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
+
+
+class Anchored(Nodes):
+    """Another rule's nodes, and the centre itself as a last node of no weight.
+
+    Gives the value at the centre along with a kernel average, in one evaluation.
+    """
+
+    traced = ("nodes",)
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes = nodes
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Append the centre."""
+        nodes, log_weights = self.nodes(kernel, centre, key)
+        weightless = jnp.full_like(log_weights[..., :1], NEVER)
+        return (
+            jnp.concatenate([nodes, centre[..., None, :]], axis=-2),
+            jnp.concatenate([log_weights, weightless], axis=-1),
+        )
+
+
+class Scattered(Nodes):
+    """Another rule's nodes, and places common to all centres: where searches start.
+
+    ``moved`` says in which coordinates a place differs from a centre; in the others it is the
+    centre. The places have no weight, so this is not a rule to integrate with.
+    """
+
+    traced = ("nodes", "places", "moved")
+
+    def __init__(self, nodes: Nodes, places: Any, moved: Any) -> None:
+        self.nodes = nodes
+        self.places = places
+        self.moved = moved
+
+    def __call__(
+        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+        """Append the places; pinned coordinates are the centre's as well."""
+        nodes, log_weights = self.nodes(kernel, centre, key)
+        moved = jnp.asarray(self.moved) & (kernel.scale > 0)
+        places = jnp.where(moved, jnp.asarray(self.places, centre.dtype), centre[..., None, :])
+        weightless = jnp.full(places.shape[:-1], NEVER, centre.dtype)
+        return (
+            jnp.concatenate([nodes, places], axis=-2),
+            jnp.concatenate([log_weights, weightless], axis=-1),
+        )

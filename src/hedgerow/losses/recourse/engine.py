@@ -1,0 +1,253 @@
+"""Recourse values: exact, with gradients, for millions of rows.
+
+    Q(z, y) = c·z + min { q·w : W w = r0 + R y − T z, w ≥ 0 }
+            = c·z + max_k π_k·(r0 + R y − T z)        over the vertices π_k of {π : Wᵀπ ≤ q},
+
+which do not depend on (z, y). If the vertices are few, all are enumerated at construction and a
+value is a maximum over them. Otherwise rows walk from vertex to vertex (``bases.py``) until
+B⁻¹r ≥ 0 proves that theirs is optimal; the vertices that were optimal for some row form a pool, and
+the maximum over the pool is what a compiled program sees. Either way values returned are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from hedgerow.losses.recourse.bases import INFEASIBLE, ROUNDING, ROWS_AT_ONCE, UNSETTLED, BasisPool
+from hedgerow.losses.recourse.feasibility import Block, check_complete
+from hedgerow.losses.recourse.standard_form import StandardForm
+from hedgerow.losses.recourse.warm_solver import WarmSolver
+
+ENUMERATION_LIMIT = 5000
+"""Most bases that are enumerated at construction."""
+SCANNED = 256
+"""Most pieces that are scanned whole; above, walking is faster."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
+    """Many small products: threads of a BLAS would wait for each other most of the time."""
+
+    @wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _threads().limit(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return limited
+
+
+class Growth(NamedTuple):
+    """What bringing the pool to exactness on some rows took."""
+
+    rows: int
+    solves: int
+    """Rows whose value the pool did not hold yet."""
+    gap: float
+    """Largest shortfall of the pool's value before it grew."""
+    vertices: int
+    """Vertices in the pool afterwards."""
+
+
+class Recourse:
+    """The second stage of one two-stage linear program, with its dual vertices.
+
+    Parameters
+    ----------
+    form : StandardForm
+        The program.
+    blocks : list of Block
+        Where decisions and outcomes may lie; complete recourse is checked on them.
+    limit : int or None
+        Most bases to enumerate (None: 5000); a program with more keeps a growing pool.
+
+    Attributes
+    ----------
+    enumerated : bool
+        Whether all vertices are known, so that a maximum over ``pieces`` is exact everywhere.
+    """
+
+    @_on_one_thread
+    def __init__(self, form: StandardForm, blocks: list[Block], limit: int | None = None) -> None:
+        self.form = form
+        self.solver = WarmSolver(form.matrix, form.cost)
+        start = self.solver.first_basis(form.matrix)
+        if start is None:
+            raise ValueError(
+                "The recourse cost is unbounded below: some w ≥ 0 with W w = 0 has q·w < 0; raise "
+                "recourse_cost or bound the recourse decisions by further rows."
+            )
+        self.bases = BasisPool(form.matrix, form.cost, start)
+        self.enumerated = self.bases.enumerate(ENUMERATION_LIMIT if limit is None else limit)
+        check_complete(form, self.bases, self.enumerated, blocks)
+        first = self.bases.vertex[: self.bases.size if self.enumerated else 1]
+        self._unit = max(np.abs(first).max(), 1e-300)
+        self._vertices: dict[bytes, np.ndarray] = {}
+        self._pieces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._keep(first)
+        self._rays = np.unique(np.round(self.bases.rays(), 12) + 0.0, axis=0)
+        constants, in_y, in_z = form.pieces(self._rays)
+        self._ray_pieces = constants, in_y, in_z - form.first_stage_cost
+
+    @property
+    def vertices(self) -> np.ndarray:
+        """Vertices in the pool, (vertices, rows of W); all of them if ``enumerated``."""
+        return np.array(list(self._vertices.values()))
+
+    def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Constants (k,), slopes in y (k, outcomes) and in z (k, decisions) of the pool."""
+        if self._pieces is None:
+            constants, in_y, in_z = self.form.pieces(self.vertices)
+            together = np.column_stack([constants, in_y, in_z])
+            digits = np.round(together / max(np.abs(together).max(), 1e-300), 10) + 0.0
+            one = np.sort(np.unique(digits, axis=0, return_index=True)[1])
+            self._pieces = constants[one], in_y[one], in_z[one]
+        return self._pieces
+
+    def values(self, z: Any, y: Any) -> np.ndarray:
+        """Exact values at decisions z (…, decisions) and outcomes y (…, outcomes)."""
+        return self.values_and_gradients(z, y)[0]
+
+    @_on_one_thread
+    def values_and_gradients(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Exact values (…), and subgradients in z (…, decisions) and in y (…, outcomes).
+
+        The value is inf, and its subgradients NaN, where no recourse exists: outside the sets that
+        were checked at construction. Elsewhere the pool of a program that is not enumerated grows.
+        """
+        z, y, shape = self._rows(z, y)
+        if self.enumerated and len(self.pieces()[0]) <= SCANNED:
+            values, best = self._scan(z, y)
+            _, in_y, in_z = self.pieces()
+            slopes_y, slopes_z = in_y[best], in_z[best]
+            none = self._beyond(z, y)
+        else:
+            duals = self._duals(z, y)
+            constants, slopes_y, slopes_z = self.form.pieces(duals)
+            values = constants + np.einsum("nj,nj->n", slopes_y, y)
+            values += np.einsum("ni,ni->n", slopes_z, z)
+            none = np.isnan(values)
+        if np.any(none):
+            values[none], slopes_y[none], slopes_z[none] = np.inf, np.nan, np.nan
+        return (
+            values.reshape(shape),
+            slopes_z.reshape(*shape, z.shape[1]),
+            slopes_y.reshape(*shape, y.shape[1]),
+        )
+
+    @_on_one_thread
+    def grow(self, z: Any, y: Any) -> Growth:
+        """Bring the pool to exactness on these rows; nothing to do if ``enumerated``."""
+        z, y, _ = self._rows(z, y)
+        if self.enumerated:
+            return Growth(len(z), 0, 0.0, len(self.pieces()[0]))
+        before = self._scan(z, y)[0]
+        exact = self.values(z, y)
+        gap = np.where(np.isfinite(exact), exact - before, 0.0)
+        solves = int(np.sum(gap > 1e-9 * np.maximum(1.0, np.abs(before))))
+        return Growth(len(z), solves, float(max(np.max(gap, initial=0.0), 0.0)), len(self.vertices))
+
+    @_on_one_thread
+    def largest_slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Steepest fall and rise of Q along each outcome, (outcomes,) each; inf if unbounded.
+
+        The largest ∓(Rᵀπ)_j over the dual polyhedron is the second stage's value at ∓R_j.
+        """
+        columns = self.form.outcome_matrix.T
+        steepest = []
+        for right in (-columns, columns):
+            duals = self._optimal(right)
+            slopes = np.einsum("jm,jm->j", duals, right)
+            steepest.append(np.where(np.isnan(slopes), np.inf, slopes))
+        return steepest[0], steepest[1]
+
+    def _rows(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        """Decisions and outcomes as matrices of equally many rows, and the batch's shape."""
+        z, y = _numbers("z", z), _numbers("y", y)
+        for name, array, matrix in (
+            ("z", z, self.form.technology),
+            ("y", y, self.form.outcome_matrix),
+        ):
+            if array.ndim == 0 or array.shape[-1] != matrix.shape[1]:
+                raise ValueError(
+                    f"{name} must have {matrix.shape[1]} entries along its last axis, got shape "
+                    f"{array.shape}."
+                )
+        try:
+            shape = np.broadcast_shapes(z.shape[:-1], y.shape[:-1])
+        except ValueError:
+            raise ValueError(
+                f"z and y must have equally many rows, or one of them a single one; got shapes "
+                f"{z.shape} and {y.shape}."
+            ) from None
+        z = np.broadcast_to(z, (*shape, z.shape[-1])).reshape(-1, z.shape[-1])
+        y = np.broadcast_to(y, (*shape, y.shape[-1])).reshape(-1, y.shape[-1])
+        return z, y, shape
+
+    def _scan(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Largest piece of the pool per row: its value and its index."""
+        constants, in_y, in_z = self.pieces()
+        values, best = np.empty(len(z)), np.empty(len(z), np.int64)
+        for start in range(0, len(z), ROWS_AT_ONCE):
+            piece = slice(start, start + ROWS_AT_ONCE)
+            heights = z[piece] @ in_z.T
+            heights += y[piece] @ in_y.T
+            heights += constants
+            best[piece] = np.argmax(heights, axis=1)
+            values[piece] = heights[np.arange(len(heights)), best[piece]]
+        return values, best
+
+    def _beyond(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Which rows lie beyond a ray of the dual polyhedron, so that no recourse exists."""
+        constants, in_y, in_z = self._ray_pieces
+        beyond = (z @ in_z.T + y @ in_y.T + constants).max(axis=1, initial=0.0) > 0
+        if np.any(beyond):  # or only by rounding
+            right = self.form.right_hand_sides(z[beyond], y[beyond])
+            highest = (right @ self._rays.T).max(axis=1)
+            beyond[beyond] = highest > ROUNDING * np.abs(right).max(axis=1)
+        return beyond
+
+    def _duals(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Optimal vertices (n, m), NaN where no recourse exists."""
+        duals = self._optimal(self.form.right_hand_sides(z, y))
+        if not self.enumerated:
+            self._keep(self.bases.newly_optimal())
+        return duals
+
+    def _optimal(self, right: np.ndarray) -> np.ndarray:
+        duals, status = self.bases.solve(right)
+        duals[status == INFEASIBLE] = np.nan
+        for row in np.nonzero(status == UNSETTLED)[0]:
+            solved = self.solver.solve(right[row])
+            duals[row] = np.nan if solved is None else solved
+            if solved is not None:
+                self._keep(solved[None])
+        return duals
+
+    def _keep(self, vertices: np.ndarray) -> None:
+        """Add vertices to the pool, each once."""
+        if len(vertices):
+            keys = np.round(vertices / self._unit, 10) + 0.0
+            for key, vertex in zip(keys, vertices, strict=True):
+                self._vertices.setdefault(key.tobytes(), vertex)
+            self._pieces = None
+
+
+def _numbers(name: str, value: Any) -> np.ndarray:
+    """As float64; NaN is let through, since a value there is NaN as well."""
+    try:
+        return np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must hold numbers only, got {value!r}.") from None

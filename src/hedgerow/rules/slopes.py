@@ -1,0 +1,67 @@
+"""Slopes: the directions in which outcomes rise, found before training begins.
+
+Per outcome, ridge regression of the contexts' mean outcomes on standardised contexts,
+
+    u = (XᵀMX + α)⁻¹ XᵀM(y − ȳ),      M = diag(context mass),
+
+with the α of least generalised cross-validation error (Golub, Heath & Wahba 1979)
+
+    V(α) = Σ m (y − ȳ − Xu)² / (1 − tr H(α)/n)²,      n = 1/Σm², the effective number of contexts.
+
+1 − V/var(y) says how much of an outcome the direction explains on contexts it has not seen, and
+with it how often a rule should begin by looking that way (``rules.soft_forest``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.units import Units
+from hedgerow.rules.base import Slopes
+
+MOST_CONTEXTS = 10_000
+SHRINKAGES = np.logspace(-4, 2, 25)
+"""α, in units of the mean variance of a standardised feature."""
+
+
+def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
+    """Return unit-variance directions, one per outcome, and how often each deserves a look.
+
+    At most MOST_CONTEXTS contexts are looked at, evenly spaced.
+    """
+    count = len(nominal.contexts)
+    seen = np.linspace(0, count - 1, min(count, MOST_CONTEXTS)).round().astype(int)
+    mass = nominal.context_mass[seen] / nominal.context_mass[seen].sum()
+    contexts = units.contexts(nominal.contexts[seen], np.float64)
+    root = np.sqrt(mass)[:, None]
+    outcomes = _mean_outcomes(nominal)[seen] / units.y_unit
+    outcomes = root * (outcomes - mass @ outcomes)
+    left, sizes, axes = np.linalg.svd(root * (contexts - mass @ contexts), full_matrices=False)
+    variances = sizes**2
+    scores = sizes[:, None] * (left.T @ outcomes)  # (axis, outcome)
+    spread = np.sum(outcomes**2, axis=0)
+    effective = 1 / np.sum(mass**2)
+    slopes = np.zeros((len(sizes), outcomes.shape[1]))  # along the axes
+    explained = np.zeros(outcomes.shape[1])
+    for shrinkage in SHRINKAGES:
+        shrunk = 1 / (variances + shrinkage)
+        freedom = np.sum(variances * shrunk)
+        if freedom >= effective:
+            continue
+        kept = (shrunk * (2 - variances * shrunk)) @ scores**2  # variance that the fit takes away
+        unseen = (spread - kept) / (1 - freedom / effective) ** 2
+        share = 1 - unseen / np.where(spread > 0, spread, np.inf)
+        better = (share > explained) & (spread > 0)
+        slopes = np.where(better, shrunk[:, None] * scores, slopes)
+        explained = np.where(better, share, explained)
+    deviation = np.sqrt(variances @ slopes**2)
+    usable = deviation > 0
+    directions = (slopes / np.where(usable, deviation, 1.0)).T @ axes
+    return Slopes(directions.astype(np.float32), np.where(usable, explained, 0).astype(np.float32))
+
+
+def _mean_outcomes(nominal: NominalDistribution) -> np.ndarray:
+    """E[y | x̂_k], (contexts, outcomes)."""
+    weighted = nominal.entry_mass[:, None] * nominal.outcomes[nominal.entry_outcome]
+    return np.add.reduceat(weighted, nominal.start, axis=0)

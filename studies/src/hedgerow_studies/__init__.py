@@ -1,0 +1,1 @@
+"""Studies with hedgerow: the paper recomputed, trials against baselines, portfolios."""

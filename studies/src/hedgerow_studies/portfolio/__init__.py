@@ -1,0 +1,39 @@
+"""Portfolio selection on market data: a rolling backtest without looking ahead.
+
+files → ``market`` → ``windows`` → ``methods`` choose → ``backtest`` keeps → ``summary`` tells
+"""
+
+from hedgerow_studies.portfolio.backtest import Backtest, Outcome, Task, diverged
+from hedgerow_studies.portfolio.market import (
+    Market,
+    index_covariates,
+    make_market,
+    read_market,
+    sp500_market,
+)
+from hedgerow_studies.portfolio.methods import METHODS, RULES, Parameters
+from hedgerow_studies.portfolio.summary import figures, monthly, table, tracks, weights
+from hedgerow_studies.portfolio.windows import Horizon, Window, latest_months
+
+__all__ = [
+    "METHODS",
+    "RULES",
+    "Backtest",
+    "Horizon",
+    "Market",
+    "Outcome",
+    "Parameters",
+    "Task",
+    "Window",
+    "diverged",
+    "figures",
+    "index_covariates",
+    "latest_months",
+    "make_market",
+    "monthly",
+    "read_market",
+    "sp500_market",
+    "table",
+    "tracks",
+    "weights",
+]
