@@ -8,16 +8,19 @@ BENCH_INSTALLED := .venv/.installed-bench
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean chromium
+.PHONY: help demo test test-slow lint bench clean chromium
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED) ## learn a robust ordering rule and show what it does
 	@$(BIN)/hedgerow demo
 
-test: $(INSTALLED) chromium ## run the tests
-	@$(BIN)/python -m pytest
+test: $(INSTALLED) chromium ## run the tests that take minutes together, of the library and its studies
+	@$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(INSTALLED) chromium ## run the rest: trainings against the truth, whole studies, killed runs
+	@$(BIN)/python -m pytest -m slow
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
 	@$(BIN)/ruff check .
@@ -29,19 +32,19 @@ bench: $(BENCH_INSTALLED) ## run the benchmarks (installs PyTorch for comparison
 	@$(BIN)/python -m benchmarks
 
 clean: ## remove .venv, caches and build products
-	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+	@rm -rf .venv build dist studies/dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests studies benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml studies/pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null || { \
 	  echo "hedgerow needs Python 3.11 or newer, but '$(PYTHON)' was not found: name one with 'make PYTHON=python3.12'." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "hedgerow needs Python 3.11 or newer, but '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name a newer one with 'make PYTHON=python3.12'." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "'$(PYTHON)' cannot make virtual environments: install its venv module (on Debian and Ubuntu, the package python3-venv)." >&2; exit 1; }
-	@echo "Installing hedgerow and its development tools into .venv; this happens once."
+	@echo "Installing hedgerow, its studies and development tools into .venv; this happens once."
 	@"$(PYTHON)" -m venv .venv
-	@$(PIP_INSTALL) -e ".[dev]" -e ./studies
+	@$(PIP_INSTALL) -e ".[dev]" -e "./studies[all]"
 	@touch $@
 
 # Tests of reports look at them in a browser; where none can be installed, they are skipped.

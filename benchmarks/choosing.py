@@ -3,29 +3,30 @@
     python -m benchmarks.choosing newsvendor [--out FOLDER] [--draws 10] [--cells 200x5 ...]
     python -m benchmarks.choosing inventory  ...
 
-Results go to FOLDER cell by cell; a run that was stopped goes on where it was. ``--part 0/2`` and
-``--part 1/2`` share the work between two processes. ``--report`` prints what is there.
+Results go to FOLDER cell by cell; a run that was stopped goes on where it was. ``--jobs 2`` shares
+the work between two processes. ``--report`` prints what is there.
 """
 
 import argparse
 import math
-import time
-import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import hedgerow as hr
 from benchmarks.choosing_report import report
 from hedgerow_studies.cells import Cells
-from hedgerow_studies.paper.trials import SIZES
-from hedgerow_studies.trials import methods
-from hedgerow_studies.trials.inventory import InventoryDraw
-from hedgerow_studies.trials.newsvendor import (
+from hedgerow_studies.paper.synthetic_problems import SIZES
+from hedgerow_studies.running import Engine, compute
+from hedgerow_studies.trials import contenders
+from hedgerow_studies.trials.inventory_trial import InventoryDraw
+from hedgerow_studies.trials.newsvendor_trial import (
     AS_TRAINED,
     CORRUPTED_HISTORY,
     NewsvendorDraw,
 )
+from hedgerow_studies.versions import versions
 
-METHODS = methods.HEDGEROW | methods.BASELINES
+METHODS = contenders.HEDGEROW | contenders.BASELINES
 CORRUPTED = "corrupted"
 """Hedgerow's methods on a corrupted history; not among those that run unless named."""
 INVENTORY = {
@@ -42,7 +43,7 @@ def newsvendor(rows, features, seed, method):
     draw = NewsvendorDraw(rows, features, seed)
     found = {"oracle": {AS_TRAINED: {"mean": draw.oracle()}}}
     if method == CORRUPTED:
-        for fit in methods.HEDGEROW.values():
+        for fit in contenders.HEDGEROW.values():
             for name, estimator in fit(draw.loss, draw.train.data, draw.corrupted, seed).items():
                 found[name] = {CORRUPTED_HISTORY: draw.judge(estimator.predict)[AS_TRAINED]}
         return found
@@ -57,11 +58,28 @@ def inventory(rows, features, seed, method):
     draw = InventoryDraw(rows, features, seed)
     settings = INVENTORY if method == "searched" else {}
     fitted = METHODS[method](draw.loss, draw.train.data, draw.train.target, seed, **settings)
-    few = any(name in (methods.FOREST, methods.NEIGHBOURS) for name in fitted)
+    few = any(name in (contenders.FOREST, contenders.NEIGHBOURS) for name in fitted)
     return {
         name: draw.judge(estimator.predict, few) | {"chosen": describe(estimator)}
         for name, estimator in fitted.items()
     }
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Methods on draws of one problem, as work that any process can do."""
+
+    name: str
+
+    def depends(self):
+        return {"problem": self.name, **versions("trials")}
+
+    def run(self, cell):
+        trial = {"newsvendor": newsvendor, "inventory": inventory}[self.name]
+        return trial(*(cell[name] for name in ("rows", "features", "seed", "method")))
+
+    def label(self, cell):
+        return f"{cell['rows']}x{cell['features']} {cell['seed']} {cell['method']}"
 
 
 def describe(estimator):
@@ -86,34 +104,27 @@ def main():
     parser.add_argument(
         "--methods", nargs="+", default=list(METHODS), choices=[*METHODS, CORRUPTED]
     )
-    parser.add_argument("--part", default="0/1", help="such as 0/2 and 1/2 for two processes")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--report", action="store_true", help="only print what is there")
     asked = parser.parse_args()
-    warnings.simplefilter("ignore")
     sizes = [tuple(map(int, cell.split("x"))) for cell in asked.cells or ()]
     sizes = sizes or SIZES[asked.problem]
-    cells = Cells(asked.out, {"problem": asked.problem, "study": 1})
-    work = [
+    work = Trials(asked.problem)
+    listed = [
         {"rows": n, "features": d, "seed": asked.first + draw, "method": method}
         for draw in range(asked.draws)
         for n, d in sizes
         for method in asked.methods
     ]
-    for key in work:
-        if asked.problem == "inventory" and key["method"] == "searched":
-            key["settings"] = str(INVENTORY)
+    for cell in listed:
+        if asked.problem == "inventory" and cell["method"] == "searched":
+            cell["settings"] = str(INVENTORY)
     if not asked.report:
-        part, parts = map(int, asked.part.split("/"))
-        trial = {"newsvendor": newsvendor, "inventory": inventory}[asked.problem]
-        for key in work:
-            place = sizes.index((key["rows"], key["features"]))
-            if place % parts != part or cells.get(key) is not None:
-                continue
-            start = time.perf_counter()
-            asked_for = [key[name] for name in ("rows", "features", "seed", "method")]
-            cells.put(key, trial(*asked_for))
-            print(*asked_for, f"{time.perf_counter() - start:.1f} s", flush=True)
-    report(asked.problem, [(key, cells.get(key)) for key in work])
+        wanted = [(work, cell) for cell in listed]
+        compute(wanted, asked.out, Engine(jobs=asked.jobs), lambda *done: print(*done, flush=True))
+    kept = Cells(asked.out, work.depends())
+    found = [(cell, kept.get(cell)) for cell in listed]
+    report(asked.problem, [(cell, result and result["value"]) for cell, result in found])
 
 
 if __name__ == "__main__":

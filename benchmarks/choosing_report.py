@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from hedgerow_studies.trials import methods
-from hedgerow_studies.trials.newsvendor import AS_TRAINED, CORRUPTED_HISTORY
+from hedgerow_studies.trials import contenders
+from hedgerow_studies.trials.newsvendor_trial import AS_TRAINED, CORRUPTED_HISTORY
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "published"
-OURS = (methods.CHOSEN, methods.CAUTIOUS, methods.DEFAULT)
+OURS = (contenders.CHOSEN, contenders.CAUTIOUS, contenders.DEFAULT)
 PEERS = (
-    methods.TRUSTING,
-    methods.BOOSTING,
-    methods.FOREST,
-    methods.NEIGHBOURS,
-    methods.LINEAR,
-    methods.NETWORK,
+    contenders.TRUSTING,
+    contenders.BOOSTING,
+    contenders.FOREST,
+    contenders.NEIGHBOURS,
+    contenders.LINEAR,
+    contenders.NETWORK,
 )
 
 
@@ -99,17 +99,17 @@ def _losses(means, published):
 def _differences(means):
     """Paired differences to the empirical risk, with 95 % intervals over draws."""
     wide = means.pivot_table(index=["rows", "features", "seed"], columns="method", values="mean")
-    if methods.TRUSTING not in wide:
+    if contenders.TRUSTING not in wide:
         return
-    print(f"\nDifference to {methods.TRUSTING!r}, paired, 95 % interval over draws\n")
+    print(f"\nDifference to {contenders.TRUSTING!r}, paired, 95 % interval over draws\n")
     names = [name for name in OURS if name in wide]
     print("| N × d_x | its standard error | " + " | ".join(names) + " |")
     print("|---|---:|" + "---:|" * len(names))
     for cell, rows in wide.groupby(level=[0, 1]):
-        error = rows[methods.TRUSTING].std(ddof=1) / np.sqrt(len(rows))
+        error = rows[contenders.TRUSTING].std(ddof=1) / np.sqrt(len(rows))
         cells = []
         for name in names:
-            gap = (rows[name] - rows[methods.TRUSTING]).dropna()
+            gap = (rows[name] - rows[contenders.TRUSTING]).dropna()
             half = t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap))
             cells.append(f"{gap.mean():+.4f} ± {half:.4f}")
         print(f"| {cell[0]} × {cell[1]} | {error:.4f} | {' | '.join(cells)} |")
@@ -118,25 +118,27 @@ def _differences(means):
 def _draw_by_draw(means):
     """In how many draws of all sizes the searched rule is below each of the others."""
     wide = means.pivot_table(index=["rows", "features", "seed"], columns="method", values="mean")
-    if methods.CHOSEN not in wide:
+    if contenders.CHOSEN not in wide:
         return
     said = []
     for name in (*OURS[1:], *PEERS):
         if name in wide:
-            gap = (wide[name] - wide[methods.CHOSEN]).dropna()
+            gap = (wide[name] - wide[contenders.CHOSEN]).dropna()
             said.append(f"{name} {(gap > 0).sum()} of {len(gap)}")
-    print(f"\n{methods.CHOSEN}, draw by draw, below {', '.join(said)}")
+    print(f"\n{contenders.CHOSEN}, draw by draw, below {', '.join(said)}")
 
 
 def _corrupted(table):
     """Differences to the empirical risk where both learned from a corrupted history."""
     part = table[table["world"] == CORRUPTED_HISTORY]
     wide = part.pivot_table(index=["rows", "features", "seed"], columns="method", values="mean")
-    if methods.TRUSTING not in wide:
+    if contenders.TRUSTING not in wide:
         return
-    print(f"\nDifference to {methods.TRUSTING!r} after a {CORRUPTED_HISTORY}, {len(wide)} draws\n")
+    print(
+        f"\nDifference to {contenders.TRUSTING!r} after a {CORRUPTED_HISTORY}, {len(wide)} draws\n"
+    )
     for name in OURS:
-        gap = (wide[name] - wide[methods.TRUSTING]).dropna()
+        gap = (wide[name] - wide[contenders.TRUSTING]).dropna()
         print(f"{name}: {gap.mean():+.4f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.4f} (s.e.)")
 
 
@@ -150,12 +152,12 @@ def _shifts(table):
         for world, row in worlds.iterrows():
             cells = ("–" if pd.isna(row[n]) else f"{row[n]:.3f}" for n in names)
             print(f"| {world} | {' | '.join(cells)} |")
-    hedged = table[table["method"].isin((*OURS, methods.TRUSTING))]
+    hedged = table[table["method"].isin((*OURS, contenders.TRUSTING))]
     means = hedged.pivot_table(
         index=["rows", "features", "method"], columns="world", values="mean", aggfunc="mean"
     )
     worst = means.max(axis=1).unstack("method")
-    names = [name for name in (*OURS, methods.TRUSTING) if name in worst]
+    names = [name for name in (*OURS, contenders.TRUSTING) if name in worst]
     print("\nLoss in the worst world\n")
     print(
         "| N × d_x | "
@@ -165,7 +167,7 @@ def _shifts(table):
         + "---|"
     )
     for cell, row in worst.iterrows():
-        which = means.loc[(*cell, methods.TRUSTING)].idxmax()
+        which = means.loc[(*cell, contenders.TRUSTING)].idxmax()
         print(
             f"| {cell[0]} × {cell[1]} | "
             + " | ".join(f"{row[n]:.3f}" for n in names)
@@ -173,5 +175,5 @@ def _shifts(table):
         )
     for name in OURS:
         if name in worst:
-            lower = (worst[name] < worst[methods.TRUSTING]).sum()
-            print(f"{name}: lower than {methods.TRUSTING!r} in {lower} of {len(worst)} cells")
+            lower = (worst[name] < worst[contenders.TRUSTING]).sum()
+            print(f"{name}: lower than {contenders.TRUSTING!r} in {lower} of {len(worst)} cells")

@@ -17,8 +17,8 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow import programs
-from hedgerow_studies.trials.inventory import InventoryDraw
-from hedgerow_studies.trials.newsvendor import NewsvendorDraw
+from hedgerow_studies.trials.inventory_trial import InventoryDraw
+from hedgerow_studies.trials.newsvendor_trial import NewsvendorDraw
 
 DRAWS = {"newsvendor": NewsvendorDraw, "inventory": InventoryDraw}
 OLDER, NEWER = "older", "newer"

@@ -25,6 +25,7 @@ draws the first month's hedged tree of seed 0, whatever its numbers are.
 """
 
 import argparse
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +35,10 @@ import hedgerow as hr
 from benchmarks.timing import seconds
 from hedgerow import explain
 from hedgerow.plots.style import style
-from hedgerow_studies.paper import markets
-from hedgerow_studies.paper.interpretation import (
+from hedgerow_studies.paper import market_study
+from hedgerow_studies.paper.market_study import Files
+from hedgerow_studies.paper.pages.tree_pages import attribution, importance, routes
+from hedgerow_studies.paper.tree_studies import (
     MASS,
     SHUFFLES,
     TreeAttribution,
@@ -44,10 +47,8 @@ from hedgerow_studies.paper.interpretation import (
     shap_values,
     soft_tree,
 )
-from hedgerow_studies.paper.markets import Files
-from hedgerow_studies.paper.pages.interpretation import attribution, importance, routes
 from hedgerow_studies.portfolio import Horizon, Market, Window
-from hedgerow_studies.portfolio.methods import AS_TUNED, LONG
+from hedgerow_studies.portfolio.selection import AS_TUNED, LONG
 
 STEPS = {"CMV": LONG, "CMV-300": 300}
 METHODS = (*STEPS, "2-Causal-SDRO")
@@ -193,6 +194,7 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if (given.returns is None) != (given.covariates is None):
         parser.error("--returns and --covariates go together")
+    warnings.simplefilter("ignore")  # contexts that occur once are what is studied here
     speed()
     if given.returns is None:
         print("The study of portfolios needs --returns FILE and --covariates FILE; left out.")
@@ -200,4 +202,4 @@ if __name__ == "__main__":
         files = Files(given.returns, given.covariates)
         if given.images:
             draw(files, given.images)
-        study(markets.market(files), given.methods, given.temperature)
+        study(market_study.market(files), given.methods, given.temperature)

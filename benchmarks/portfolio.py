@@ -27,6 +27,7 @@ from hedgerow_studies.portfolio import (
     read_market,
     table,
     tracks,
+    wealth,
 )
 
 HORIZON = Horizon("2021-01", "2022-12")
@@ -140,7 +141,7 @@ def seconds(folder: Path) -> None:
     rows = []
     for path in folder.glob("*.json"):
         stored = json.loads(path.read_text())
-        rows.append((stored["key"]["rule"], stored["key"]["method"], stored["result"]["seconds"]))
+        rows.append((stored["cell"]["rule"], stored["cell"]["method"], stored["result"]["seconds"]))
     spent = pd.DataFrame(rows, columns=["rule", "method", "seconds"])
     spent = spent.groupby(["rule", "method"], sort=False)["seconds"].agg(["median", "sum", "count"])
     print(f"\n{spent.round(2).to_string()}\nall: {spent['sum'].sum() / 60:.1f} minutes")
@@ -174,7 +175,7 @@ def main() -> None:
     daily = tracks([o for o in outcomes if o.task.rule != "two-layer"], market)[5.0]
     shown = daily.drop(columns=[key for key in daily.columns if key[0] in ("PT", "SDRO")])
     labels = [key[0] for key in shown.columns]
-    fig = plots.wealth(shown.set_axis(labels, axis=1), title="Each choice held to the next, ω = 5")
+    fig = wealth(shown.set_axis(labels, axis=1), title="Each choice held to the next, ω = 5")
     plots.save_figure(fig, asked.out / "wealth.png")
 
 

@@ -24,8 +24,7 @@ import numpy as np
 import hedgerow as hr
 from benchmarks import portfolio
 from hedgerow_studies.portfolio import RULES, Horizon, Window, read_market
-from hedgerow_studies.portfolio.methods import EARLY, HEDGING, LONG
-from hedgerow_studies.portfolio.tuned import parameters_for
+from hedgerow_studies.portfolio.selection import EARLY, HEDGING, LONG, parameters_for
 
 HORIZON = Horizon("2019-01", "2020-09")
 EVERY = {"forest": 4, "two-layer": 8}

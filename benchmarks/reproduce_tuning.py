@@ -5,7 +5,7 @@
 Five folds on each of a few histories (seeds 2000 and up, which no study uses), forests. Prints, per
 model, the penalty, epsilon and number of steps of least held-out loss, each loss relative to the
 least of its history, and how much worse the default's penalty 10 and epsilon 0.1 would have been.
-What comes out is put into ``hedgerow/reproduce/tuned.py``.
+What comes out is put into ``hedgerow_studies.paper.synthetic_models``.
 """
 
 import argparse
@@ -15,8 +15,8 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.solvers import default_solver
-from hedgerow_studies.paper.trials import draw
-from hedgerow_studies.paper.tuned import model, rule_of
+from hedgerow_studies.paper.synthetic_models import model, rule_of
+from hedgerow_studies.paper.synthetic_problems import draw
 
 HISTORIES = {
     "newsvendor": [(200, 10), (400, 20), (1000, 10)],

@@ -18,7 +18,7 @@ from sklearn.model_selection import TimeSeriesSplit
 import hedgerow as hr
 from hedgerow import demo
 from hedgerow.datasets import load_restaurant
-from hedgerow_studies.trials import methods
+from hedgerow_studies.trials import contenders
 
 DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 SEARCH = {
@@ -38,15 +38,15 @@ def costs(dish: str) -> tuple[dict[str, np.ndarray], dict]:
     y = data.target.to_numpy(float)
     days = int(demo.TRAINING_SHARE * len(y))
     loss = hr.Newsvendor(demo.HOLDING, demo.STOCKOUT)
-    fitted = methods.searched(loss, X[:days], y[:days], 0, **SEARCH)
+    fitted = contenders.searched(loss, X[:days], y[:days], 0, **SEARCH)
     in_time = hr.RobustPolicyCV(loss, **SEARCH, cv=TimeSeriesSplit(5), random_state=0)
     fitted[IN_TIME] = in_time.fit(X[:days], y[:days])
-    for fit in (methods.default, *methods.BASELINES.values()):
+    for fit in (contenders.default, *contenders.BASELINES.values()):
         fitted |= fit(loss, X[:days], y[:days], 0)
     decided = {name: estimator.predict(X[days:]) for name, estimator in fitted.items()}
-    level = methods.critical_levels(loss)
+    level = contenders.critical_levels(loss)
     decided[FIXED] = np.full(len(y) - days, np.quantile(y[:days], level, method="inverted_cdf"))
-    policy = fitted[methods.CHOSEN]
+    policy = fitted[contenders.CHOSEN]
     chosen = policy.ambiguity, policy.nominal, policy.rule, len(policy.history_)
     return {
         name: np.asarray(loss(np.maximum(z, 0), y[days:])) for name, z in decided.items()
@@ -68,9 +68,11 @@ def main() -> None:
     for name in names:
         means = [found[dish][name].mean() for dish in asked.dishes]
         print(f"| {name} | " + " | ".join(f"{m:.2f}" for m in (*means, np.mean(means))) + " |")
-    print(f"\nDifference to {methods.CHOSEN!r}, mean over dishes and days, with standard error\n")
+    print(
+        f"\nDifference to {contenders.CHOSEN!r}, mean over dishes and days, with standard error\n"
+    )
     for name in names:
-        gap = np.mean([found[d][name] - found[d][methods.CHOSEN] for d in asked.dishes], axis=0)
+        gap = np.mean([found[d][name] - found[d][contenders.CHOSEN] for d in asked.dishes], axis=0)
         print(f"| {name} | {gap.mean():+.3f} ± {gap.std(ddof=1) / math.sqrt(len(gap)):.3f} |")
 
 

@@ -15,7 +15,7 @@ from benchmarks.timing import seconds
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
 from hedgerow.transport.examples import example_measures
 from hedgerow.transport.forms import form
-from hedgerow.transport.problem import Problem
+from hedgerow.transport.transport_problem import TransportProblem
 
 EPSILONS = (0.5, 0.1, 0.02, 0.005)
 TOLERANCE = 1e-8
@@ -48,7 +48,7 @@ def row(name, solver, source, target, epsilon, repeats):
 
 def plain_sweeps(source, target, epsilon):
     """Sweeps of the causal iteration as it is, without larger epsilons first and without mixing."""
-    problem = Problem.between(source, target, 2, 1.0, 1.0, causal=True)
+    problem = TransportProblem.between(source, target, 2, 1.0, 1.0, causal=True)
     plain, mass = form(problem, epsilon), problem.target.mass
     log_scaling = np.log(mass)
     for sweep in range(1, MOST_PLAIN_SWEEPS + 1):

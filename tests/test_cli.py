@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
-from hedgerow.cli import screen, work
+from hedgerow.cli import work
 from hedgerow.cli.commands import app
 from hedgerow.data.table_files import read_table, write_table
+from hedgerow.describe.numbers import number
+from hedgerow.fitting import Parts
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 COSTS = ["--holding", "1", "--stockout", "3"]
@@ -320,27 +322,29 @@ def test_inventory_with_costs_from_a_file(tmp_path):
         assert message in result.stderr
 
 
-def plan(**changes):
+def request(**changes):
     options = {"model": "causal-sinkhorn", "nominal": "auto"} | changes
-    nothing = dict.fromkeys(work.Plan.__dataclass_fields__)
-    return work.Plan(**(nothing | options))
+    nothing = dict.fromkeys(work.FitRequest.__dataclass_fields__)
+    return work.FitRequest(**(nothing | options))
 
 
 def test_auto_gives_causal_models_several_outcomes_per_context(monkeypatch):
     spread = np.arange(100.0)[:, None]
     monkeypatch.setattr(work, "MOST_NEIGHBOUR_ROWS", 100)
-    assert isinstance(work._nominal(plan(), spread), hr.NeighbourNominal)
-    assert isinstance(work._nominal(plan(), np.arange(101.0)[:, None]), hr.AdaptedNominal)
-    assert isinstance(work._nominal(plan(), spread % 20), hr.EmpiricalNominal)
-    assert isinstance(work._nominal(plan(model="sinkhorn"), spread), hr.EmpiricalNominal)
-    for name, kind in (("adapted", hr.AdaptedNominal), ("empirical", hr.EmpiricalNominal)):
-        assert isinstance(work._nominal(plan(nominal=name), spread), kind)
+
+    def kinds(X=spread, **changes):
+        return [type(nominal) for nominal in work._nominals(request(**changes), X)]
+
+    assert kinds() == [hr.NeighbourNominal, hr.EmpiricalNominal]
+    assert kinds(np.arange(101.0)[:, None]) == [hr.AdaptedNominal, hr.EmpiricalNominal]
+    assert kinds(spread % 20) == kinds(model="sinkhorn") == [hr.EmpiricalNominal]
+    assert kinds(nominal="adapted") == [hr.AdaptedNominal]
+    assert kinds(nominal="empirical") == [hr.EmpiricalNominal]
 
 
 def test_help_states_the_defaults_that_the_library_has():
     said = flat(call("fit", "--help").stdout)
-    default = hr.RobustPolicy(hr.Newsvendor(1, 1))._components()
-    _, ambiguity, rule, _, solver = default
+    _, ambiguity, rule, _, solver = Parts.of(hr.Newsvendor(1, 1))
     assert f"Price of moving data; default: {ambiguity.penalty:g}." in said
     assert f"Spread of the worst case; default: {ambiguity.epsilon:g}." in said
     assert f"Power of the distance moved; default: {ambiguity.order}." in said
@@ -545,13 +549,15 @@ def test_policies_saved_from_python_work_by_their_feature_names(tmp_path):
     policy.fit(table[["wind"]], table.demand).save(path)
     assert "decision" in call("decide", path, data).stdout
     assert "name them with --outcome" in call("evaluate", path, data).stderr
-    assert "mean loss" in call("evaluate", path, data, "--outcome", "demand").stdout
+    said = call("evaluate", path, data, "--outcome", "demand").stdout
+    assert "mean loss" in said
+    assert "robust value" not in said  # nobody asked for it before the policy was saved
     policy.fit(table[["wind"]].to_numpy(), table.demand).save(path)
     assert "does not know its columns' names" in call("decide", path, data).stderr
 
 
 def test_a_missing_extra_is_named(monkeypatch):
-    for module in ("app", "learning", "asking", "studies", "commands"):
+    for module in ("app", "learning", "asking", "commands"):
         monkeypatch.delitem(sys.modules, f"hedgerow.cli.{module}")
         monkeypatch.delattr(cli, module)
     monkeypatch.setitem(sys.modules, "typer", None)
@@ -588,91 +594,6 @@ def test_help_does_not_wait_for_jax():
     assert run.stdout.strip() == "[]"
 
 
-# --------------------------------------------------------------------------- portfolio
-
-
-@pytest.fixture
-def market_files(tmp_path):
-    from studies.tests.portfolio.markets import tables
-
-    paths = tmp_path / "returns.csv", tmp_path / "covariates.csv"
-    for table, path in zip(tables(), paths, strict=True):
-        table.to_csv(path, index_label="date")
-    return ["--returns", paths[0], "--covariates", paths[1]]
-
-
-def test_portfolio_writes_tables_and_figures_and_goes_on(market_files, tmp_path):
-    out = tmp_path / "study"
-    windows = ["--start", "2020-04", "--end", "2020-06", "--window", 60, "--holding", 10]
-    asked = [*market_files, *windows, "--method", "PT,EW", "--method", "MV", "--omega", "1,5"]
-    result = call("portfolio", *asked, "-o", out)
-    assert result.exit_code == 0, result.output
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    for word in ("Sharpe", "CVaR", "turn", "PT", "EW", "MV", "5 assets, 160 days"):
-        assert word in result.stdout
-    written = sorted(path.name for path in out.iterdir() if path.is_file())
-    assert written == sorted(
-        ["daily.csv", "monthly.csv", "table.csv", "table.md", "wealth-1.png", "wealth-5.png",
-         "weights-5-MV.png", "weights.csv"]
-    )  # fmt: skip
-    table = read_table(out / "table.csv")
-    assert list(table.method) == ["PT", "PT", "EW", "EW", "MV", "MV"]
-    assert (out / "table.md").read_text().startswith("| ω | method | loss |")
-    done = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
-    assert len(done) == 18
-    assert call("portfolio", *asked, "-o", out).exit_code == 0
-    assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == done
-
-
-def test_portfolio_says_below_the_table_what_diverged(market_files, tmp_path, monkeypatch):
-    from hedgerow_studies.portfolio import backtest
-    from hedgerow_studies.portfolio.methods import Choice
-
-    even = Choice(np.full(5, 0.2), 1.0, "diverged")
-    monkeypatch.setattr(backtest, "choose", lambda *asked: even)
-    windows = ["--start", "2020-04", "--end", "2020-06", "--window", 60, "--holding", 10]
-    out = tmp_path / "study"
-    result = call("portfolio", *market_files, *windows, "--method", "SDRO", "-o", out)
-    assert result.exit_code == 0, result.output
-    sentence = "Training diverged for 3 of 3 choices of SDRO (forest)"
-    assert flat(result.stdout).count(sentence) == 1
-    assert not result.stderr
-    assert sentence in (out / "table.md").read_text()
-    assert list(read_table(out / "table.csv")["diverged"]) == [3]
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--omega", "high"], "--omega takes numbers"),
-        (["--omega", "5,-1"], "return_weight must not be negative, got -1.0"),
-        (["--omega", "nan"], "return_weight must be finite"),
-        (["--method", "XY"], "method must be one of"),
-        (["--start", "1999-01"], "The market runs from"),
-        (["--pool", "9"], "the market has 5"),
-        (["--pool", "0"], "pool must be at least 2"),
-        (["--holding", "0"], "holding must be at least 2"),
-        (["--window", "500"], "a window of 500 needs an earlier start of the data"),
-        (["--percent", "--prices"], "give one of the two"),
-    ],
-)
-def test_portfolio_refuses_what_it_cannot_use(market_files, tmp_path, options, sentence):
-    windows = ["--window", 60, "--holding", 10]
-    result = call("portfolio", *market_files, *windows, *options, "-o", tmp_path / "study")
-    assert result.exit_code != 0
-    assert sentence in flat(result.output).replace("│ ", "")
-
-
-def test_portfolio_needs_both_files_or_neither(market_files, tmp_path):
-    result = call("portfolio", *market_files[:2], "-o", tmp_path / "study")
-    assert result.exit_code == 2
-    assert "both files are needed" in flat(result.output)
-    missing = tmp_path / "none.csv"
-    result = call("portfolio", "--returns", missing, *market_files[2:], "-o", tmp_path / "study")
-    assert result.exit_code == 1
-    assert "There is no file" in flat(result.output)
-
-
 class TestExplain:
     def test_one_row(self, fitted, train):
         result = call("explain", fitted, train, "--row", 12)
@@ -682,9 +603,12 @@ class TestExplain:
         found = hr.explain.attribute(policy, X.iloc[11], X)
         text = flat(result.output)
         assert f"decision {found.decision[0]:.4g}" in text
-        assert f"adds up to {found.decision[0] - found.baseline[0]:+.4g}" in text
+        apart = number(found.decision[0] - found.baseline[0], signed=True)
+        assert f"adds up to {apart}" in text
         sky = found.values[0, [j for j, name in enumerate(found.names) if "sky" in name]].sum()
-        assert f"sky {table['sky'][11]} {sky:+.3g}" in text  # one line for the one-hot column
+        assert (
+            f"sky {table['sky'][11]} {number(sky, 3, signed=True)}" in text
+        )  # one line for the one-hot column
         assert "certain between" in text
 
     def test_the_whole_policy(self, fitted, train, tmp_path):
@@ -723,14 +647,3 @@ class TestExplain:
         result = call("explain", fitted, train, *arguments)
         assert result.exit_code != 0
         assert message in flat(result.output)
-
-
-def test_long_work_is_heard_of_where_there_is_no_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(screen, "BETWEEN_LINES", 0.0)
-    with screen.counting("computing") as report:
-        report(3, 12, "fig4")
-    assert capsys.readouterr().err == "computing: 3 of 12 fig4\n"
-    monkeypatch.setattr(screen, "BETWEEN_LINES", 60.0)
-    with screen.counting("computing") as report:
-        report(4, 12, "fig4")
-    assert capsys.readouterr().err == ""

@@ -90,6 +90,6 @@ def test_the_sentences_say_what_happened(hedged_losses, robust_value, expected, 
         Line("hedged", 4.0, hedged_losses, robust_value),
     ]
     text = " ".join(demo._sentences(lines))
-    assert "seemed to cost 2.00 in training and cost 5.00 afterwards (+150%)" in text
+    assert "seemed to cost 2.00 in training and cost 5.00 afterwards (+150\u00a0%)" in text
     assert all(words in text for words in expected)
     assert not any(words in text for words in unexpected)

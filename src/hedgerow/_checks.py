@@ -255,18 +255,10 @@ def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] 
         )
 
 
-def reference(value: Any, kind: type, columns: tuple[int, int], model: str | None) -> None:
-    """Refuse reference measures that are not two, not of the data's widths, or not used.
-
-    ``model`` names the ambiguity model if it has no use for reference measures.
-    """
+def reference(value: Any, kind: type, columns: tuple[int, int]) -> None:
+    """Refuse reference measures that are not two, or not of the data's widths."""
     if value is None:
         return
-    if model is not None:
-        raise ValueError(
-            f"{model} does not smear points out, so it has no reference measures: leave "
-            "reference out."
-        )
     pair = isinstance(value, tuple | list) and len(value) == 2
     if not pair or not all(isinstance(part, kind) for part in value):
         raise TypeError(

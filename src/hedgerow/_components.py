@@ -11,6 +11,7 @@ A loss, an ambiguity model, a rule, a nominal or a solver is a small object that
 from __future__ import annotations
 
 import copy
+from abc import ABC
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 
-class Component(BaseEstimator):
+class Component(BaseEstimator, ABC):
     """Base of every part of a policy. Subclasses list their traced fields and check themselves."""
 
     traced: ClassVar[tuple[str, ...]] = ()

@@ -1,38 +1,124 @@
-"""Progress of a fit on the terminal: a Rich bar where Rich is installed, plain lines where not."""
+"""Progress of long work: a Rich bar on a terminal or in a notebook, plain lines everywhere else.
+
+    with stages() as stage, stage("training") as report:
+        report(done, total, "objective 1.23")
+
+Work without stages of its own is one stage. Where there is no terminal, or no Rich, a line is
+written now and then, so that a log shows that something is going on.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-Report = Callable[[int, int, float, Any], Any]
+from hedgerow.describe.numbers import number
+
+BETWEEN_LINES = 60.0
+"""Seconds between plain lines."""
+PACE_OVER = 1800.0
+"""Seconds that the time left is judged by: tasks may end minutes apart."""
+
+Report = Callable[[int, int, str], None]
+Stage = Callable[[str], AbstractContextManager[Report]]
 
 
 @contextmanager
-def reporter(verbose: Any, loss_unit: float) -> Iterator[Report | None]:
-    """Yield what the training loop should call between stretches of steps, or None."""
+def stages(
+    console: Any = None, *, keep: bool = False, pause: float | None = None
+) -> Iterator[Stage]:
+    """Yield what opens a stage of the work, shown in a line of its own; in turn, what to call.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where to show it; None: standard error.
+    keep : bool
+        Whether the lines stay when everything is done.
+    pause : float, optional
+        Seconds between plain lines; None: BETWEEN_LINES.
+    """
+    pause = BETWEEN_LINES if pause is None else pause
+    try:
+        from rich.console import Console
+    except ImportError:
+        yield _plain(lambda line: print(line, file=sys.stderr), pause)
+        return
+    console = console or Console(stderr=True, highlight=False)
+    if not (console.is_terminal or console.is_jupyter):
+        yield _plain(lambda line: console.print(line, soft_wrap=True, markup=False), pause)
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(finished_text="[green]✓" if keep else " "),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn() if keep else TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    settings: Any = {"transient": not keep, "speed_estimate_period": PACE_OVER}
+    with Progress(*columns, console=console, **settings) as bar:
+
+        @contextmanager
+        def stage(description: str) -> Iterator[Report]:
+            task = bar.add_task(description, total=None, note="")
+
+            def report(done: int, total: int, note: str) -> None:
+                bar.update(task, completed=done, total=total, note=note)
+
+            yield report
+            total = bar.tasks[task].total or 1
+            bar.update(task, completed=total, total=total)
+
+        yield stage
+
+
+def _plain(write: Callable[[str], None], pause: float) -> Stage:
+    """Stages as lines, with some time between them."""
+    said = [time.monotonic()]
+
+    @contextmanager
+    def stage(description: str) -> Iterator[Report]:
+        def report(done: int, total: int, note: str) -> None:
+            if time.monotonic() - said[0] >= pause:
+                said[0] = time.monotonic()
+                write(f"{description}: {done} of {total} {note}".rstrip())
+
+        yield report
+
+    return stage
+
+
+@contextmanager
+def reporter(verbose: Any, loss_unit: float) -> Iterator[Callable[..., Any] | None]:
+    """Yield what the training loop should call between stretches of steps, or None.
+
+    It is called with (steps done, steps in all, objective in working units, rule).
+    """
     if callable(verbose):
         yield lambda done, total, objective, rule: verbose(done, total, objective * loss_unit)
     elif not verbose:
         yield None
     else:
-        try:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        except ImportError:
-            yield lambda done, total, objective, rule: print(
-                f"step {done}/{total}  objective {objective * loss_unit:.6g}", file=sys.stderr
+        with stages(keep=True, pause=0.0) as stage, stage("training") as report:
+            yield lambda done, total, objective, rule: report(
+                done, total, objective_words(objective * loss_unit)
             )
-            return
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total} steps  objective {task.fields[objective]}"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns) as bar:
-            task = bar.add_task("training", total=None, objective="–")
-            yield lambda done, total, objective, rule: bar.update(
-                task, completed=done, total=total, objective=f"{objective * loss_unit:.4g}"
-            )
+
+
+def objective_words(objective: float) -> str:
+    """The objective as it is reported during training."""
+    return f"objective {number(objective)}"

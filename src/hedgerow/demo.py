@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,15 +28,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from hedgerow import plots
-from hedgerow.ambiguity import ERM
-from hedgerow.ambiguity.problem import Problem
+from hedgerow._progress import Report, objective_words, stages
+from hedgerow.ambiguity import ERM, Problem
 from hedgerow.certify.value import certify
 from hedgerow.data.nominal import NeighbourNominal
 from hedgerow.data.table_files import write_table
 from hedgerow.data.units import Units
 from hedgerow.datasets import load_restaurant
-from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
+from hedgerow.describe.numbers import number, percent
+from hedgerow.estimator import RobustPolicy
+from hedgerow.fitting import DEFAULT_AMBIGUITY
 from hedgerow.losses import Newsvendor
+from hedgerow.report.costs import standard_error
 from hedgerow.rules import Constant, FittedRule
 from hedgerow.solvers import default_solver
 
@@ -109,10 +111,11 @@ def run(
     X, Y, X_new, Y_new = data.data[:days], data.target[:days], data.data[days:], data.target[days:]
     console.print(
         f"How many portions of {DISH} should the kitchen prepare? Each one left over costs "
-        f"{HOLDING:g} €, each one missing {STOCKOUT:g} €. Trained on {days} days from "
+        f"{number(HOLDING)} €, each one missing {number(STOCKOUT)} €. Trained on {days} days from "
         f"{_day(data.dates[0])}, tested on the {len(Y_new)} days from {_day(data.dates[days])}. "
-        f"Hedged with the default penalty {DEFAULT_AMBIGUITY.penalty:g} and epsilon "
-        f"{DEFAULT_AMBIGUITY.epsilon:g}, each day with the demand of {NEIGHBOURS} similar ones.\n"
+        f"Hedged with the default penalty {number(DEFAULT_AMBIGUITY.penalty)} and epsilon "
+        f"{number(DEFAULT_AMBIGUITY.epsilon)}, each day with the demand of {NEIGHBOURS} similar "
+        "ones.\n"
     )
 
     loss = Newsvendor(HOLDING, STOCKOUT)
@@ -120,23 +123,24 @@ def run(
     robust = RobustPolicy(
         loss, DEFAULT_AMBIGUITY, nominal=NeighbourNominal(NEIGHBOURS), random_state=seed
     )
-    with _progress(console) as task:
+    with stages(console, keep=True) as stage:
         for name, policy, model in (
-            ("forest that trusts", trusting, ERM()),
-            ("forest that hedges", robust, DEFAULT_AMBIGUITY),
+            ("trusting", trusting, ERM()),
+            ("hedged", robust, DEFAULT_AMBIGUITY),
         ):
             if steps is not None:
                 policy.solver = default_solver(model).set_params(steps=steps)
-            with task(f"training the {name}") as report:
-                policy.set_params(verbose=report).fit(X, Y).set_params(verbose=False)
-        with task("comparing robust values"):
+            with stage(f"training the {name} forest") as report:
+                policy.set_params(verbose=_told(report)).fit(X, Y).set_params(verbose=False)
+        with stage("comparing robust values"):
             lines = [
                 _fixed_line(robust, trusting, Y, Y_new),
                 _line("forest, trusting its data (ERM)", trusting, robust, X, Y, X_new, Y_new),
                 _line("forest, hedged (Causal Sinkhorn)", robust, robust, X, Y, X_new, Y_new),
             ]
-        with task("saving"):
+        with stage("saving"):
             files = _save(folder, robust, trusting, data, days)
+    console.print()
     _print_table(console, lines)
     for sentence in _sentences(lines):
         console.print(f"• {sentence}")
@@ -146,6 +150,11 @@ def run(
         + "."
     )
     return Demonstration(lines, robust, files)
+
+
+def _told(report: Report) -> Callable[[int, int, float], None]:
+    """What training calls, as what a stage of the work is told."""
+    return lambda done, total, objective: report(done, total, objective_words(objective))
 
 
 def _line(
@@ -170,8 +179,8 @@ def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any
 
 
 def _value_under(robust: RobustPolicy, rule: FittedRule, units: Units) -> float:
-    problem = Problem(rule, robust.nominal_, units, robust.loss, robust.ambiguity_)
-    return certify(problem, robust._key).robust.value
+    problem = Problem.of(robust.nominal_, units, robust.loss, robust.ambiguity_)
+    return certify(problem, rule, robust._key).robust.value
 
 
 def _save(
@@ -254,47 +263,17 @@ def _sentences(lines: list[Line]) -> Iterator[str]:
 
 
 def _change(line: Line) -> str:
-    return f"{line.out_of_sample / line.in_sample - 1:+.0%}"
+    return percent(line.out_of_sample / line.in_sample - 1, signed=True)
 
 
 def _gap(hedged: Line, other: Line) -> str:
     """Difference day by day; within two standard errors it is said to be no more than chance."""
     gaps = hedged.test_losses - other.test_losses
-    gap, error = float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    gap, error = float(gaps.mean()), standard_error(gaps)
     words = f"{abs(gap):.2f} ± {error:.2f} {'less' if gap < 0 else 'more'}"
     if abs(gap) <= 2 * error:
         return f"{words} (too little to tell from chance over {len(gaps)} days)"
     return words if gap < 0 else f"{words} (here hedging did not pay)"
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Any]:
-    """A live display with one line per stage; yields a context manager that runs a stage."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(finished_text="[green]✓"),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
-
-        @contextmanager
-        def task(description: str) -> Iterator[Any]:
-            stage = bar.add_task(description, total=None, note="")
-
-            def report(done: int, total: int, objective: float) -> None:
-                note = f"objective {objective:.2f}"
-                bar.update(stage, completed=done, total=total, note=note)
-
-            yield report
-            total = bar.tasks[stage].total or 1
-            bar.update(stage, completed=total, total=total)
-
-        yield task
-    console.print()
 
 
 def _day(date: np.datetime64) -> str:

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import logsumexp
 
 import hedgerow as hr
-from hedgerow.ambiguity.problem import Problem
+from hedgerow.ambiguity import Problem
 from hedgerow.certify.value import certify
 from tests.problems import AUTO, QUICK, SMALL, AffineNewsvendor, history
 
@@ -23,8 +23,8 @@ def fitted():
 
 
 def value(policy, model, loss=None):
-    problem = Problem(policy.rule_, policy.nominal_, policy.units_, loss or policy.loss, model)
-    return certify(problem, policy._key).robust
+    problem = Problem.of(policy.nominal_, policy.units_, loss or policy.loss, model)
+    return certify(problem, policy.rule_, policy._key).robust
 
 
 def test_erm_value_is_the_nominal_loss(fitted):

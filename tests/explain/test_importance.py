@@ -29,7 +29,7 @@ def test_the_papers_second_form_is_a_bound_and_not_the_same():
     leaves = np.abs(explain.routes(policy, X).decisions).sum(axis=2)
     by_hand = np.einsum("rtlj,tl->j", np.abs(gradients), leaves) / (len(X) * len(leaves))
     np.testing.assert_allclose(bound.scores, by_hand * policy.units_.x_spread, rtol=1e-9)
-    with pytest.raises(TypeError, match="Only forests"):
+    with pytest.raises(TypeError, match="Only rules with trees"):
         explain.route_importance(other("affine"), X)
 
 

@@ -85,9 +85,9 @@ def test_routes_are_counted_up_to_the_asked_mass():
     ]
 
 
-@pytest.mark.parametrize("kind", ["affine", "network"])
-def test_only_forests_have_routes(kind):
-    with pytest.raises(TypeError, match="Only forests have routes"):
+@pytest.mark.parametrize(("kind", "rule"), [("affine", "AffineRule"), ("network", "TwoLayerN")])
+def test_only_rules_with_trees_have_routes(kind, rule):
+    with pytest.raises(TypeError, match=rf"Only rules with trees .* \(write {rule}\w*\.trees\)"):
         explain.routes(other(kind), data()[0])
 
 

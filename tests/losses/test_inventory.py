@@ -123,11 +123,11 @@ def test_stocks_are_counted_like_demand():
 def test_pool_and_enumeration_agree(monkeypatch):
     whole = example(5)
     monkeypatch.setattr("hedgerow.losses.recourse.engine.ENUMERATION_LIMIT", 10)
-    pool = example(5)
+    loss = example(5)
     z, y = rows(5, 300)
-    assert not pool.recourse.enumerated
-    assert pool.prepare(z, y).gap > 0
-    np.testing.assert_allclose(pool.pieces()(z, y), whole(z, y), rtol=1e-10)
+    assert not loss.recourse.enumerated
+    assert loss.pool().grow(z, y).gap > 0
+    np.testing.assert_allclose(loss.pieces(z, y)(z, y), whole(z, y), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

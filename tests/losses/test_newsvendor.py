@@ -28,7 +28,7 @@ def plain(z, y, h, b):
 
 
 def moment(loss, z, y, kernel, temperature):
-    return loss.log_moment(z, y, kernel, temperature)
+    return loss.closed_moments(kernel).log_moment(z, y, temperature)
 
 
 def moments_and_gradients(z, y, temperature, loss, kernel):
@@ -495,16 +495,16 @@ def test_an_empty_support_is_refused(support):
 
 def test_a_custom_loss_offers_no_closed_form():
     kernel = one_product(2, 0.5)
-    assert Newsvendor(1.0, 1.0).has_log_moment(kernel)
-    assert not CustomLoss(lambda z, y: z[0] * y[0], Free(1)).has_log_moment(kernel)
+    assert Newsvendor(1.0, 1.0).closed_moments(kernel) is not None
+    assert CustomLoss(lambda z, y: z[0] * y[0], Free(1)).closed_moments(kernel) is None
 
 
 def tilted(loss, uniform, z, y, kernel, temperature):
-    return loss.tilted_outcome(uniform, z, y, kernel, temperature)
+    return loss.closed_moments(kernel).tilted_outcome(uniform, z, y, temperature)
 
 
 def worst(loss, z, y, kernel, penalty):
-    return loss.worst_outcome(z, y, kernel, penalty)
+    return loss.best_response(kernel)(z, y, penalty)
 
 
 TILTED, WORST = double(tilted), double(worst)

@@ -116,7 +116,7 @@ def test_worst_outcome_beats_a_grid(seed, order, bounded):
     z, y = rng.normal(size=3), rng.uniform(-1, 1, 2)
     with jax.enable_x64(True):
         cost = Kernel(order, jnp.array(0.1), jnp.asarray(scale), jnp.array(low), jnp.array(high))
-        worst = loss.worst_outcome(jnp.asarray(z), jnp.asarray(y), cost, jnp.array(penalty))
+        worst = loss.best_response(cost)(jnp.asarray(z), jnp.asarray(y), jnp.array(penalty))
 
     def height(u):
         return loss(z, u) - penalty * np.sum(np.abs((u - y) / scale) ** order, axis=-1)
@@ -138,9 +138,9 @@ def test_worst_outcome_is_the_newsvendors_and_broadcasts():
     with jax.enable_x64(True):
         cost = Kernel(2, jnp.array(0.1), jnp.asarray(one), jnp.zeros(2), jnp.full(2, jnp.inf))
         stocks, demand = jnp.asarray(z)[:, None], jnp.asarray(y)
-        found = np.asarray(loss.worst_outcome(stocks, demand, cost, jnp.array(1.5)))
+        found = np.asarray(loss.best_response(cost)(stocks, demand, jnp.array(1.5)))
         pairs = jnp.broadcast_arrays(stocks, demand)
-        exact = np.asarray(EXACT.worst_outcome(*pairs, cost, jnp.array(1.5)))
+        exact = np.asarray(EXACT.best_response(cost)(*pairs, jnp.array(1.5)))
 
     def height(u):
         return EXACT(z[:, None], u) - 1.5 * np.sum((u - y) ** 2, axis=-1)
@@ -153,7 +153,7 @@ def test_a_pinned_coordinate_does_not_move():
     loss = random_pieces(0)
     for order in (1, 2):
         cost = Kernel(order, jnp.array(0.1), jnp.array([0.0, 1.0]), -jnp.ones(2), jnp.ones(2))
-        worst = loss.worst_outcome(jnp.zeros(3), jnp.array([0.3, 0.1]), cost, jnp.array(0.01))
+        worst = loss.best_response(cost)(jnp.zeros(3), jnp.array([0.3, 0.1]), jnp.array(0.01))
         assert float(worst[0]) == pytest.approx(0.3)
         assert np.all(np.isfinite(worst))
 
@@ -240,14 +240,19 @@ def test_sparse_matrices_are_welcome():
 
 def test_a_pool_is_prepared_on_given_rows(monkeypatch):
     monkeypatch.setattr("hedgerow.losses.recourse.engine.ENUMERATION_LIMIT", 1)
-    pool = newsvendor()
-    assert not pool.recourse.enumerated
+    loss = newsvendor()
+    assert not loss.recourse.enumerated
     z, y = rows(30)
-    report = pool.prepare(z, y)
+    pool = loss.pool()
+    report = pool.grow(z, y)
     assert report.rows == 30
     assert report.gap > 0
-    np.testing.assert_allclose(pool.pieces()(z, y), EXACT(z, y), rtol=1e-12)
-    assert pool.prepare(z, y).solves == 0
+    np.testing.assert_allclose(pool.loss()(z, y), EXACT(z, y), rtol=1e-12)
+    np.testing.assert_allclose(loss.pieces(z, y)(z, y), EXACT(z, y), rtol=1e-12)
+    assert pool.grow(z, y).solves == 0
+    assert loss.pool().grow(z, y) == report  # nothing stays with the loss
+    with pytest.raises(ValueError, match=r"too many dual vertices to list.*pieces\(decisions"):
+        loss.pieces()
 
 
 @pytest.mark.parametrize(

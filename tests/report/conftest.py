@@ -84,8 +84,7 @@ def hedged(table):
         random_state=0,
     )
     policy.fit(encoder.transform(table), table["demand"])
-    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": ["demand"]}
-    return policy
+    return policy.remember_columns(encoder, ["demand"])
 
 
 @pytest.fixture(scope="session")
@@ -93,8 +92,7 @@ def trusting(table):
     encoder = TableEncoder().fit(table[["day", "sky", "party", "wind"]])
     X, loss = encoder.transform(table), hr.Newsvendor(1.0, 3.0)
     policy = invented(loss, X, table["demand"], hr.SoftForest(trees=2, depth=2))
-    policy.columns_ = {"encoder": encoder.to_json(), "outcomes": ["demand"]}
-    return policy
+    return policy.remember_columns(encoder, ["demand"])
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import explain
-from hedgerow.data.encoder import TableEncoder
 from hedgerow.report import write_report
 from tests.report.conftest import invented
+from tests.rules.outside import PagedTanh, Tanh
 
 WIDTH, HEIGHT = 375, 720
 
@@ -31,7 +31,7 @@ def decided(page):
 
 def encoded(policy, **values):
     frame = pd.DataFrame([values])
-    return TableEncoder.from_json(policy.columns_["encoder"]).transform(frame)
+    return policy.encoder_.transform(frame)
 
 
 class TestAgreement:
@@ -52,7 +52,7 @@ class TestAgreement:
 
     def test_a_trained_forest(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
-        X = TableEncoder.from_json(hedged.columns_["encoder"]).transform(table)
+        X = hedged.encoder_.transform(table)
         decisions = hedged.predict(X)
         for i in (0, 3, 40, 69):
             x = X.to_numpy()[i]
@@ -98,6 +98,36 @@ class TestAgreement:
         page = look(write_report(policy, X, Y, tmp_path / "page.html"))
         self.check(page, policy, X, rows=(5, 6))
 
+    def test_a_rule_from_outside_that_only_decides(self, look, tmp_path):
+        rng = np.random.default_rng(3)
+        X, Y = rng.normal(size=(40, 3)) * [1, 10, 0.1], rng.uniform(1, 2, 40)
+        policy = invented(hr.CustomLoss(_square, hr.Free(2)), X, Y, PagedTanh())
+        page = look(write_report(policy, X, Y, tmp_path / "page.html"))
+        lens, background = explain.lens.lens_of(policy), ask(page, "background()")
+        for x in X[:2]:
+            decision = lens.decide(x[None])[0]
+            close(ask(page, "decide(given[0])", x.tolist()), decision)
+            found = ask(page, "attribute(given[0])", x.tolist())
+            expected = explain.attribute(policy, x, background, tolerance=1e-9)
+            size = np.abs(expected.values).max()
+            # central differences on 16 nodes along every line
+            np.testing.assert_allclose(found["values"], expected.values, atol=1e-5 * size)
+            assert found["gap"] < 1e-5 * size
+        assert page.locator("#routes-card").count() == 0
+
+    def test_a_rule_without_a_page_form_is_shown_but_not_computed(self, look, tmp_path):
+        rng = np.random.default_rng(3)
+        X, Y = rng.normal(size=(40, 3)), rng.uniform(1, 2, (40, 2))
+        policy = invented(hr.Newsvendor(1, 2), X, Y, Tanh())
+        page = look(write_report(policy, X, Y, tmp_path / "page.html"))
+        assert "(write TanhRule.page_form)" in page.inner_text("#whatif")
+        assert page.locator("#controls").count() == 0
+        first = page.inner_html("#row-chart")
+        page.locator("#costs select").select_option("1")
+        assert page.inner_html("#row-chart") != first
+        assert "Click a row" not in page.inner_text("#row-caption")
+        assert page.locator("#cost-chart svg").count() == 1
+
 
 def _square(z, y):
     return ((z - y) ** 2).sum(-1)
@@ -106,7 +136,7 @@ def _square(z, y):
 class TestWhatIf:
     def test_begins_at_the_row_asked_for(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
-        X = TableEncoder.from_json(hedged.columns_["encoder"]).transform(table)
+        X = hedged.encoder_.transform(table)
         assert page.input_value("#row") == "7"
         close([decided(page)], hedged.predict(X[6:7]))
         assert page.inner_text("#decision .change") == "as on row 7"
@@ -167,9 +197,7 @@ class TestWhatIf:
 
     def test_rows_can_be_picked(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
-        decisions = hedged.predict(
-            TableEncoder.from_json(hedged.columns_["encoder"]).transform(table)
-        )
+        decisions = hedged.predict(hedged.encoder_.transform(table))
         page.click("#next")
         close([decided(page)], decisions[7:8])
         page.click("#previous")

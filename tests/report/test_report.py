@@ -14,15 +14,16 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow.cli.commands import app
-from hedgerow.data.encoder import TableEncoder
+from hedgerow.describe.numbers import number
+from hedgerow.describe.page_form import PageForm
 from hedgerow.report import write_report
 from hedgerow.report.costs import costs_of
+from hedgerow.report.html import embedded, page
 from hedgerow.report.live import chosen_rows
-from hedgerow.report.page import embedded
 from hedgerow.report.scenario import scenario_of
 from hedgerow.report.subject import Subject
-from hedgerow.report.words import number
 from tests.report.conftest import invented
+from tests.rules.outside import Tanh, in_ball
 
 LARGEST = 3_000_000
 SECTIONS = ("costs", "worst", "importance", "words", "trees", "whatif")
@@ -53,7 +54,7 @@ class TestContent:
             assert words in text
         places = [text.index(f'<section id="{name}"') for name in SECTIONS]
         assert places == sorted(places)
-        X = TableEncoder.from_json(hedged.columns_["encoder"]).transform(table)
+        X = hedged.encoder_.transform(table)
         mean = hedged.losses(X, table["demand"]).mean()
         assert f"{number(mean)} €" in text
         assert f"{number(hedged.robust_value_.value)} €" in text
@@ -106,6 +107,53 @@ class TestContent:
         assert "has no trees" in write_report(policy, X, Y, tmp_path / "p.html").read_text()
 
 
+class TestRulesFromOutside:
+    """A report says what it can of any rule; what it cannot, it names."""
+
+    def test_without_a_page_form_there_is_a_page_that_does_not_decide(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X, Y = rng.normal(size=(20, 2)), rng.uniform(5, 9, 20)
+        policy = invented(hr.Newsvendor(1, 3), X, Y, Tanh())
+        text = write_report(policy, X, Y, tmp_path / "p.html").read_text()
+        assert "cannot compute decisions for new inputs" in text
+        assert "a TanhRule offers none (write TanhRule.page_form)." in text
+        assert "A TanhRule with 3 parameters" in text
+        assert 'id="controls"' not in text
+        data = data_of(text)
+        assert data["rule"] is None
+        sent = np.frombuffer(base64.b64decode(data["rows"]["decisions"]["f64"]))
+        np.testing.assert_array_equal(sent, policy.predict(X))
+
+    def test_a_function_is_reported_on_too(self, small, tmp_path):
+        _, X, Y = small
+        given = hr.RobustPolicy.from_function(
+            lambda x: x[:1] * 0 + 6.0, hr.Newsvendor(1, 3), X, Y, ambiguity=hr.ERM()
+        )
+        text = write_report(given, X, Y, tmp_path / "p.html").read_text()
+        assert "write GivenRule.page_form" in text
+        assert "A function that was given, not learned" in text
+
+    def test_a_decision_set_without_its_map_is_named(self, tmp_path):
+        rng = np.random.default_rng(0)
+        X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+        policy = invented(in_ball(), X, Y, hr.Affine())
+        text = write_report(policy, X, Y, tmp_path / "p.html").read_text()
+        assert "a Ball offers none (write Ball.page_blocks)." in text
+
+    def test_a_script_cannot_end_the_page(self):
+        with pytest.raises(ValueError, match="must not contain </script"):
+            page({}, {}, {}, PageForm("return { decide: () => '</SCRIPT>' };"))
+
+
+def test_a_policy_without_a_robust_value_is_reported_on(hedged, table, tmp_path):
+    forgetful = copy.copy(hedged)
+    forgetful._robust_value = None
+    del forgetful.nominal_
+    page = write_report(forgetful, table, table["demand"], tmp_path / "p.html").read_text()
+    assert "This policy was saved before its robust value was computed." in page
+    assert "Robust value" not in page
+
+
 class TestEscaping:
     def test_embedded_json_cannot_close_its_script(self):
         hostile = {"</script><!--": ["&amp;", "\u2028", float("nan"), np.float32(0.1), np.int64(3)]}
@@ -137,7 +185,7 @@ class TestCosts:
         costs = costs_of(subject, table, {"trusting": trusting})
         own, other, fixed, hindsight, foresight = costs
         Y = table["demand"].to_numpy()
-        X = TableEncoder.from_json(trusting.columns_["encoder"]).transform(table)
+        X = trusting.encoder_.transform(table)
         orders = trusting.predict(X)
         by_hand = np.maximum(orders - Y, 0) + 3 * np.maximum(Y - orders, 0)
         np.testing.assert_allclose(other.losses, by_hand, rtol=1e-6)
@@ -177,7 +225,7 @@ class TestScenario:
     def test_a_blurred_worst_case_is_dearer_and_wider(self, small):
         policy, X, Y = small
         hedging = copy.copy(policy)
-        hedging._given = hedging.ambiguity_ = hr.CausalSinkhorn(20.0, 0.5)
+        hedging.ambiguity = hr.CausalSinkhorn(20.0, 0.5)
         subject = Subject.read(hedging, X, Y)
         scenario = scenario_of(subject, np.array([0.0, 2.0, 1.0]))
         assert scenario.expected_loss > scenario.value > scenario.nominal
@@ -199,7 +247,7 @@ class TestScenario:
 
         policy, X, Y = small
         monkeypatch.setattr("hedgerow.report.scenario.worst_case", refuse)
-        monkeypatch.setattr(policy, "ambiguity_", hr.KL(1.0))
+        monkeypatch.setattr(policy, "ambiguity", hr.KL(1.0))
         scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
         assert "The robust value is infinite." in scenario.trouble
 
@@ -207,11 +255,6 @@ class TestScenario:
 class TestRefusals:
     def test_what_cannot_be_shown(self, small, tmp_path):
         policy, X, Y = small
-        given = hr.RobustPolicy.from_function(
-            lambda x: x[:1] * 0 + 6.0, hr.Newsvendor(1, 3), X, Y, ambiguity=hr.ERM()
-        )
-        with pytest.raises(ValueError, match="rule given as a function"):
-            write_report(given, X, Y, tmp_path / "p.html")
         with pytest.raises(ValueError, match=r"must end in \.html"):
             write_report(policy, X, Y, tmp_path / "p.pdf")
         with pytest.raises(FileNotFoundError, match="There is no folder"):
@@ -226,7 +269,7 @@ class TestRefusals:
         policy, X, Y = small
         path = tmp_path / "p.html"
         path.write_text("old")
-        monkeypatch.setattr("hedgerow.report.writing.scenario_of", lambda *_: 1 / 0)
+        monkeypatch.setattr("hedgerow.report.write.scenario_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_report(policy, X, Y, path)
         assert path.read_text() == "old"

@@ -11,7 +11,6 @@ import hedgerow as hr
 from hedgerow.data.nominal import EmpiricalNominal
 from hedgerow.data.training_table import TrainingTable
 from hedgerow.data.units import Units
-from hedgerow.solvers import loop
 from tests.problems import AUTO, QUICK, SMALL, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)
@@ -51,12 +50,13 @@ def test_second_fit_and_changed_numbers_do_not_recompile(monkeypatch):
     X, y = history()
     traced = []
 
-    class Noted(loop._Draws):
-        def __init__(self, *parts):
-            traced.append("a step")
-            super().__init__(*parts)
+    step = hr.SCSC.step
 
-    monkeypatch.setattr(loop, "_Draws", Noted)
+    def noted(*parts):
+        traced.append("a step")
+        return step(*parts)
+
+    monkeypatch.setattr(hr.SCSC, "step", noted)
     jax.clear_caches()
     model = hr.Sinkhorn(5.0, 0.1, **AUTO)
     policy = hr.RobustPolicy(LOSS, model, SMALL, solver=QUICK, random_state=0)
@@ -192,18 +192,18 @@ def test_fields_of_a_rule_move_at_their_own_pace_unless_an_optimizer_is_given():
     """Adam's first step has the size of the learning rate, whatever the gradient."""
     X, y = history()
     policy = hr.RobustPolicy(LOSS, hr.ERM(), SMALL, solver=hr.NestedSGD(steps=30), random_state=0)
-    problem = policy.fit(X, y).problem(X, y)
+    problem, rule = policy.fit(X, y).problem(X, y), policy.rule_
 
     def moved(solver):
-        found = solver.run(problem.task(solver), jax.random.key(0, impl="rbg")).rule
+        found = solver.run(solver.training(problem, rule), jax.random.key(0, impl="rbg")).rule
         return {
-            name: float(np.max(np.abs(getattr(found, name) - getattr(problem.rule, name))))
-            for name in problem.rule.trainable
+            name: float(np.max(np.abs(getattr(found, name) - getattr(rule, name))))
+            for name in rule.trainable
         }
 
     paced = moved(hr.NestedSGD(steps=1, learning_rate=1e-3))
     even = moved(hr.NestedSGD(steps=1, learning_rate=1e-3, optimizer=optax.scale_by_adam()))
-    for name, pace in problem.rule.paces().items():
+    for name, pace in rule.paces().items():
         # Adam divides by its gradient plus 1e-8, and parameters are float32
         assert even[name] == pytest.approx(1e-3, rel=1e-2)
         assert paced[name] == pytest.approx(pace * 1e-3, rel=1e-2)
@@ -216,7 +216,8 @@ def test_averaging_keeps_the_mean_of_the_last_steps():
 
     def last(steps, **settings):
         solver = hr.NestedSGD(steps=steps, decay="constant", learning_rate=0.05, **settings)
-        return float(solver.run(problem.task(solver), jax.random.key(0, impl="rbg")).rule.offset[0])
+        training = solver.training(problem, policy.rule_)
+        return float(solver.run(training, jax.random.key(0, impl="rbg")).rule.offset[0])
 
     seen = [last(steps) for steps in range(5, 9)]  # the same draws, so the same way
     assert last(8, averaging=0.5) == pytest.approx(np.mean(seen), rel=1e-5)
@@ -225,7 +226,7 @@ def test_averaging_keeps_the_mean_of_the_last_steps():
 
 def test_what_is_remembered_falls_with_the_step_size():
     solver = hr.SCSC(steps=100, tracking=0.4)
-    assert float(solver.memory(0)) == pytest.approx(0.4)
-    assert float(solver.memory(50)) == pytest.approx(0.2)
-    assert float(solver.memory(100)) == pytest.approx(0.04)
-    assert float(hr.SCSC.as_published(100).memory(99)) == pytest.approx(0.1)
+    assert float(solver.tracking_at(0)) == pytest.approx(0.4)
+    assert float(solver.tracking_at(50)) == pytest.approx(0.2)
+    assert float(solver.tracking_at(100)) == pytest.approx(0.04)
+    assert float(hr.SCSC.as_published(100).tracking_at(99)) == pytest.approx(0.1)

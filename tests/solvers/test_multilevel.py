@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.ambiguity.causal_wasserstein import FEWEST_CLIMBS
 from hedgerow.solvers import multilevel
-from hedgerow.solvers.loop import _Draws, begin_state
 from hedgerow.solvers.sample_average import SampleAverage
-from hedgerow.solvers.task import Priced, begin
 from tests.problems import AffineNewsvendor
 
 DRAWS = 100_000
@@ -23,20 +22,18 @@ def started(model, repeats=1):
     policy = hr.RobustPolicy(
         loss, model, hr.Affine(), solver=hr.NestedSGD(steps=20, learning_rate=0.1), random_state=0
     ).fit(data.x[:, None], data.y)
-    return policy.problem(data.x[:, None], data.y)
+    return policy.problem(data.x[:, None], data.y), policy.rule_
 
 
 def gradients(problem, solver, draws=DRAWS, climbs=None):
     """Independent draws of a solver's stochastic gradient, flattened, in float32."""
-    task = problem.task(solver)
+    objective, start, slots = solver.training(*problem)
     if climbs is not None:
-        task = task._replace(setting=eqx.tree_at(lambda s: s.climbs, task.setting, climbs))
-    learned, fixed = begin(task)
-    state = begin_state(learned, solver, 1)
-    priced = Priced(task.ambiguity, task.allowance)
+        objective = eqx.tree_at(lambda o: o.setting.climbs, objective, climbs)
+    memory = solver.init(objective, start, slots)
 
     def one(key):
-        found = _Draws(fixed, task.table, task.setting, priced, solver, key).gradient(state)[0]
+        found = solver.step(objective, start, memory, 0, key).gradient
         return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found)])
 
     keys = jax.random.split(jax.random.key(1, impl="rbg"), draws)
@@ -45,7 +42,7 @@ def gradients(problem, solver, draws=DRAWS, climbs=None):
 
 def exact(problem, nodes):
     """The gradient with dense nodes, in float64."""
-    average = SampleAverage(problem.task(hr.SAA(nodes=nodes)), jax.random.key(0))
+    average = SampleAverage(hr.SAA(nodes=nodes).training(*problem), jax.random.key(0))
     return average(average.start)[1]
 
 
@@ -69,19 +66,16 @@ def test_variance_is_finite():
     """Squared corrections fall like 4^−l, faster than probabilities, which fall like 2^(−3l/2)."""
     problem = started(hr.CausalSinkhorn(2.0, 0.3))
     solver = hr.MLMC(batch=4, nodes=1)
-    task = problem.task(solver)
-    learned, fixed = begin(task)
-    priced = Priced(task.ambiguity, task.allowance)
-    draws = _Draws(fixed, task.table, task.setting, priced, solver, jax.random.key(0))
+    objective, start, _ = solver.training(*problem)
+    batch, _ = solver.draw(objective, jax.random.key(0))
 
     @jax.jit
     def squares(level, keys):
         def one(key):
             def block(parameters, number):
-                nodes = jax.random.fold_in(key, number)
-                return draws._tilt(parameters, draws.batch, nodes, draws.setting)
+                return objective.tilt(parameters, batch, jax.random.fold_in(key, number)), batch
 
-            found = multilevel.more_nodes(block, priced, learned, level, False)[0]
+            found = multilevel.more_nodes(block, objective, start, level)[0]
             return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(found))
 
         return jnp.mean(jax.lax.map(one, keys))
@@ -109,7 +103,7 @@ def test_suprema_are_corrected_by_climbing_further():
     draws, settings = 4000, {"batch": 12, "nodes": 2}
     to_the_top = gradients(problem, hr.NestedSGD(**settings), draws)
     unbiased = gradients(problem, hr.MLMC(**settings), draws)
-    short = gradients(problem, hr.NestedSGD(**settings), draws, climbs=multilevel.FEWEST_CLIMBS)
+    short = gradients(problem, hr.NestedSGD(**settings), draws, climbs=FEWEST_CLIMBS)
 
     def apart(found):
         """In the slope, pair by pair: batches and starts are the same."""

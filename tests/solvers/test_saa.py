@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.certify.value import certify
 from hedgerow.solvers import sample_average
 from hedgerow.solvers.sample_average import SampleAverage
 from tests.oracles import gradient_by_differences
@@ -15,7 +16,7 @@ DENSE = hr.SAA(nodes=hr.GaussQuadrature(80), tolerance=1e-14)
 
 
 def average_of(policy, X, y, solver):
-    return SampleAverage(policy.problem(X, y).task(solver), KEY)
+    return SampleAverage(solver.training(policy.problem(X, y), policy.rule_), KEY)
 
 
 @pytest.mark.parametrize("model", [hr.Sinkhorn, hr.CausalSinkhorn])
@@ -44,11 +45,11 @@ def test_gradient_equals_finite_differences(model, nominal):
         hr.Newsvendor(0.6, 1.0), model, SMALL, nominal, hr.NestedSGD(steps=5), random_state=0
     ).fit(X, y)
     problem, solver = policy.problem(X, y), hr.SAA(nodes=4)
-    task = problem.task(solver)
+    training = solver.training(problem, policy.rule_)
     if model.get_params().get("radius"):
-        found = hr.dual.certify(problem, KEY, tolerance=0.1)
-        task = problem.task(solver, found.penalty, found.allowance)
-    average = SampleAverage(task, KEY)
+        found = certify(problem, policy.rule_, KEY, tolerance=0.1)
+        training = solver.training(problem, policy.rule_, found.penalty, found.budget)
+    average = SampleAverage(training, KEY)
     _, gradient = average(average.start)
     by_differences = gradient_by_differences(lambda point: average(point)[0], average.start)
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5, atol=1e-7)
@@ -63,7 +64,7 @@ def test_contexts_may_be_taken_in_pieces_and_count_by_their_weight(monkeypatch):
     values = []
     for at_once in (2**18, 5):
         monkeypatch.setattr(sample_average, "NUMBERS_AT_ONCE", at_once)
-        average = SampleAverage(problem.task(hr.SAA()), KEY)
+        average = SampleAverage(hr.SAA().training(problem, policy.rule_), KEY)
         values.append(average(average.start)[0] * policy.units_.loss_unit)
     weighted = -policy.score(X, y, weights)
     np.testing.assert_allclose(values, weighted, rtol=1e-6)  # masses are 32-bit, the rule float32

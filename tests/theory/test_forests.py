@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.rules.affine import ConstantRule
 from hedgerow.rules.soft_forest import Forest
 from hedgerow.theory import forest_constants, policy_constants
 from tests.oracles import double
@@ -280,7 +281,8 @@ def test_refusals_are_one_sentence(call, message):
 
 def test_hard_forests_and_other_rules_have_no_such_constants(policy):
     hard = Forest(**(vars(policy.rule_) | {"temperature": np.float32(0)}))
-    with pytest.raises(ValueError, match="has no Lipschitz constant"):
+    with pytest.raises(ValueError, match="nor a Lipschitz constant"):
         forest_constants(hard)
-    with pytest.raises(TypeError, match=r"must be a SoftForest .* it is a Constant"):
-        policy_constants(with_rule(policy, hr.Constant()))
+    constant = ConstantRule(offset=np.ones(1, np.float32), decision_set=hr.Free(1))
+    with pytest.raises(TypeError, match=r"these constants; .* \(write ConstantRule.trees\)"):
+        policy_constants(with_rule(policy, constant))

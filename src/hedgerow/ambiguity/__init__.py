@@ -1,27 +1,39 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Neighbourhood, Setting, Spread, Tilt
+from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
-from hedgerow.ambiguity.penalised import Allowance, PenalisedAmbiguity
+from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.ambiguity.problem import Problem
+from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
+from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
-from hedgerow.ambiguity.transport import SinkhornAmbiguity, TransportAmbiguity
+from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, TransportAmbiguity
 
 __all__ = [
     "ERM",
     "KL",
-    "Allowance",
     "Ambiguity",
+    "Budget",
     "CausalSinkhorn",
     "CausalWasserstein",
-    "Neighbourhood",
+    "Kernels",
+    "LogOfMean",
+    "LogReduction",
+    "Mean",
+    "MeanOfLogs",
     "PenalisedAmbiguity",
+    "Perturbed",
+    "Problem",
+    "Reduction",
+    "Reweighting",
+    "Risk",
     "Setting",
     "Sinkhorn",
     "SinkhornAmbiguity",
-    "Spread",
     "Tilt",
     "TransportAmbiguity",
+    "decide",
 ]

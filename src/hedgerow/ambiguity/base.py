@@ -1,22 +1,26 @@
-"""One shape for every ambiguity model: tilted exponents over nodes.
+"""What every ambiguity model states: where the adversary may look, and what it finds there.
 
-For a batch of contexts b, each model lists exponents e_bgj over groups g and nodes j, so that
+For a batch of contexts b a model lists exponents e_bgj over groups g and nodes j, so that
 
-    value of context b = T · Σ_g q_bg · log Σ_j exp( log_weights_bj + e_bgj ),
+    log-moment of a group  u_bg = log Σ_j exp( log_weights_bj + e_bgj ),
+    objective              = reduction of all u_bg with their masses m_b·q_bg   (``reductions``).
 
-with temperature T and group masses q. Causal Sinkhorn has one group per context (the sum over
-outcomes stands inside the exponent), Sinkhorn one group per outcome, ERM one node and no curvature.
-KL is ``pooled``: one logarithm around the sum over everything. Solvers see only this shape.
+Exponents are made in two steps. ``perturb`` moves the batch: to which contexts, what is decided
+there, to which outcomes. ``tilt`` says what that brings. For most models only the second depends on
+the penalty, so a search over penalties moves once.
 
-Exponents are made in two steps. ``spread`` looks around the batch: where the adversary may move
-each context, and what would be decided there. ``tilt_of`` prices what was seen. For most models
-only the second depends on the penalty, so a search over penalties spreads once.
+Causal Sinkhorn has one group per context (the sum over outcomes stands inside the exponent),
+Sinkhorn one group per outcome; models that reweight have one node per outcome, where it is.
+
+A model written elsewhere needs ``reduction`` and ``tilt``; one that only reweights the nominal
+points is a ``Reweighting`` and needs ``risk`` alone. docs/extending.md has an example.
 """
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, ClassVar, NamedTuple
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -24,22 +28,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import Component
-from hedgerow.data.nominal import NominalDistribution
+from hedgerow._warnings import HedgerowWarning
+from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data.training_table import Batch
-from hedgerow.data.units import Units
-from hedgerow.kernels.kernel import Kernel
-from hedgerow.kernels.nodes import Nodes
-from hedgerow.losses import Loss
-from hedgerow.rules import FittedRule
+from hedgerow.describe.parts import ModelDescription
+from hedgerow.kernels import Kernel, Nodes
+
+if TYPE_CHECKING:
+    from hedgerow.data import NominalDistribution, Units
+    from hedgerow.losses import Loss
+    from hedgerow.rules import FittedRule
 
 CLIMBS = 60
 
 
-class Spread(NamedTuple):
-    """What a model sees around a batch: context nodes, the decisions there, and outcome nodes.
+class Perturbed(NamedTuple):
+    """Where a model moves a batch: contexts, the decisions there, and outcomes.
 
-    The outcome nodes are None where they are not needed: the loss's log-moment is closed form, or
-    the model never moves outcomes.
+    The outcomes are None where none are needed: the loss's log-moment is closed form, or the model
+    never moves outcomes. ``penalty`` is the one that the points were sought for; None if they serve
+    every penalty.
     """
 
     points: Float[Array, "b m d"]
@@ -47,10 +55,11 @@ class Spread(NamedTuple):
     log_weights: Float[Array, "b m"]
     outcomes: Float[Array, "b n j y"] | None = None
     outcome_log_weights: Float[Array, "b n j"] | None = None
+    penalty: Float[Array, ""] | None = None
 
 
 class Tilt(NamedTuple):
-    """Exponents over nodes, and where the logarithms of their averages are tracked."""
+    """Exponents over nodes, the groups' shares of their contexts, and their places among all."""
 
     exponents: Float[Array, "b g m"]
     log_weights: Float[Array, "b #g m"]
@@ -62,7 +71,7 @@ class Tilt(NamedTuple):
         return jax.nn.logsumexp(self.log_weights + self.exponents, axis=-1)
 
 
-class Neighbourhood(eqx.Module):
+class Kernels(eqx.Module):
     """The kernels around a nominal point, in working units."""
 
     context: Kernel
@@ -70,94 +79,140 @@ class Neighbourhood(eqx.Module):
 
 
 class Setting(eqx.Module):
-    """What a model is evaluated with: the working loss, the kernels, and where nodes come from.
+    """What a model is evaluated with: the working loss, its kernels, and where nodes come from.
 
-    ``neighbourhood`` is None for models whose points never move; ``outcome_nodes`` None means the
-    loss's closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one.
+    ``kernels`` is None for models whose points never move; ``outcome_nodes`` None means the loss's
+    closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one.
     """
 
     loss: Loss
-    neighbourhood: Neighbourhood | None
+    kernels: Kernels | None
     context_nodes: Nodes
     outcome_nodes: Nodes | None
     climbs: Int[Array, ""] | int = CLIMBS
+
+    def moving(self) -> Kernels:
+        """Return the kernels, which a model that moves points must have."""
+        if self.kernels is None:
+            raise ValueError("A model that moves points needs kernels; its `kernels` gave none.")
+        return self.kernels
+
+
+class Budget(NamedTuple):
+    """What a hard radius leaves the adversary, in working units.
+
+    ``excess`` is ρ̄; the penalty is sought above ``floor``, at which the value becomes infinite.
+    """
+
+    excess: float
+    floor: float
 
 
 class Ambiguity(Component):
     """Base of all ambiguity models (abstract).
 
-    ``pooled``: one logarithm around everything. ``compositional``: there are logarithms to track.
-    ``ascends``: there are suprema, found by climbing.
-    ``spreads_by_penalty``: where to look depends on the penalty. ``plain``: what a causal model
-    comes down to where contexts have one outcome each.
+    ``penalty`` is the price λ of moving the distribution, ``radius`` a limit in its place; a model
+    without ambiguity has neither.
     """
 
-    pooled: ClassVar[bool] = False
-    compositional: ClassVar[bool] = True
-    ascends: ClassVar[bool] = False
-    spreads_by_penalty: ClassVar[bool] = False
-    plain: ClassVar[str | None] = None
+    penalty: Any = None
+    radius: Any = None
 
-    @property
-    def temperature(self) -> Any:
-        """T in the value's formula."""
-        raise NotImplementedError
+    @abstractmethod
+    def reduction(self) -> Reduction:
+        """Return how log-moments become the objective, at the model's penalty."""
 
-    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
-        """Check the model against the problem and return it with numbers in the user's units.
+    @abstractmethod
+    def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
+        """Return the exponents at what was perturbed."""
 
-        "auto" scales become numbers; a penalty under which the robust value is infinite is refused.
-        """
-        return self
-
-    def in_units(self, units: Units) -> Ambiguity:
-        """Return the resolved model in working units."""
-        return self
-
-    def neighbourhood(self, units: Units, loss: Loss) -> Neighbourhood | None:
+    def kernels(self, units: Units, loss: Loss) -> Kernels | None:
         """Kernels of the resolved model in working units; None if points never move."""
         return None
+
+    def perturb(
+        self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray
+    ) -> Perturbed:
+        """Move a batch; here, nowhere: the nominal contexts themselves."""
+        points = batch.contexts[:, None, :]
+        return Perturbed(points, decide(rule, points), jnp.zeros_like(points[:, :, 0]))
+
+    def movers(self, batch: Batch, places: Int[Array, "b s"]) -> Batch:
+        """Return the batch so that each row moves as one: here whole contexts.
+
+        A model in which every outcome moves on its own looks at those in ``places``.
+        """
+        return batch
 
     def slots(self, nominal: NominalDistribution) -> int:
         """How many separate logarithms the model has on this nominal."""
         return 1
 
-    def spread(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Spread:
-        """Look around a batch; here, at the nominal contexts themselves."""
-        points = batch.contexts[:, None, :]
-        return Spread(points, decide(rule, points), jnp.zeros_like(points[:, :, 0]))
+    def refined(self, setting: Setting, doublings: Any) -> Setting | None:
+        """Return a setting that seeks suprema with 2^doublings the least effort; None: none."""
+        return None
 
-    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
-        """Return the exponents at what was seen."""
-        raise NotImplementedError
+    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Self:
+        """Check the model against the data and return it with numbers in the user's units.
 
-    def tilt(self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray) -> Tilt:
-        """Return the exponents of a batch."""
-        return self.tilt_of(self.spread(rule, setting, batch, key), setting, batch)
+        "auto" scales become numbers; a penalty under which the robust value is infinite is refused.
+        """
+        return self
+
+    def in_units(self, units: Units) -> Self:
+        """Return the resolved model in working units."""
+        return self
+
+    def at_penalty(self, penalty: Any) -> Self:
+        """Return the model at another penalty."""
+        priced = self.penalty is not None or self.radius is not None
+        return self.replace(penalty=penalty) if priced else self
+
+    def least_discrepancy(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> float | None:
+        """Return the discrepancy of the least discrepant distribution; None without ambiguity.
+
+        Asked of the model as it was given, since "auto" scales also set the unit of volume.
+        """
+        return None
+
+    def budget(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> Budget | None:
+        """Return what the radius leaves, or None without one. Asked of the model as given."""
+        return None
+
+    def node_plan(self, planner: Any, level: int) -> Any:
+        """Choose how a level's nodes are placed: one of the planner's ways (certify.node_plans).
+
+        ``planner.in_place`` (points never move), ``.integration`` (kernels are integrated over) or
+        ``.ascents`` (suprema are sought).
+        """
+        return planner.in_place(level)
+
+    def worst_case(self, maker: Any) -> Any:
+        """Choose what kind of worst case attains the value (certify.worst_cases).
+
+        ``maker.reweighted`` (nominal points with new weights), ``.moved`` (each at a maximiser) or
+        ``.gibbs`` (kernels tilted by the loss).
+        """
+        name = type(self).__name__
+        raise NotImplementedError(
+            f"{name} does not say what its worst case is: write {name}.worst_case "
+            "(docs/extending.md shows how)."
+        )
+
+    def description(self) -> ModelDescription:
+        """Say what the model hedges against."""
+        return ModelDescription(type(self).__name__)
+
+    def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:
+        """Yield what a user should know about this model on this nominal."""
+        return iter(())
 
 
 def decide(rule: FittedRule, points: Float[Array, "*b d"]) -> Float[Array, "*b k"]:
     """Apply a rows-last rule to points with leading batch axes."""
     decisions = rule(points.reshape(-1, points.shape[-1]).T)
     return decisions.T.reshape(*points.shape[:-1], -1)
-
-
-def losses_in_place(spread: Spread, loss: Loss, batch: Batch) -> Float[Array, "b n 1"]:
-    """Ψ(f(x̂_k), ŷ_ki) when nothing was moved: losses at the nominal points themselves."""
-    return loss(spread.decisions[:, :1], batch.outcomes)[:, :, None]
-
-
-def warn_if_causality_is_vacuous(model: Ambiguity, nominal: NominalDistribution) -> None:
-    """Say so when contexts have a single outcome, where causal and plain duals coincide."""
-    if model.plain is None:
-        return
-    repeated = float(nominal.context_mass[nominal.count > 1].sum())
-    if repeated < 0.01:
-        often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"
-        warnings.warn(
-            f"{often}, so {type(model).__name__} coincides with {model.plain} on this nominal; "
-            "for causal robustness give contexts several outcomes with "
-            "nominal=AdaptedNominal() or nominal=NeighbourNominal().",
-            UserWarning,
-            stacklevel=4,
-        )

@@ -10,14 +10,18 @@ x̂_k before it sees which ŷ_ki occurs.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
-from hedgerow.ambiguity.base import Setting, Spread, Tilt
-from hedgerow.ambiguity.transport import SinkhornAmbiguity
-from hedgerow.data.nominal import NominalDistribution
-from hedgerow.data.training_table import Batch
+from hedgerow._warnings import HedgerowWarning
+from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, causality_remarks
+from hedgerow.describe.parts import ModelDescription
+
+if TYPE_CHECKING:
+    from hedgerow.data import NominalDistribution
 
 
 class CausalSinkhorn(SinkhornAmbiguity):
@@ -43,15 +47,25 @@ class CausalSinkhorn(SinkhornAmbiguity):
         Unit of the penalty. "auto": the mean loss of the best constant decision.
     """
 
-    plain: ClassVar[str | None] = "Sinkhorn"
+    def description(self) -> ModelDescription:
+        """Against rows that are moved, without foreknowledge."""
+        return ModelDescription(
+            "Causal Sinkhorn distance",
+            "what is known beforehand and what then happens may both be shifted and blurred, the "
+            "first without foreknowledge of the second",
+        )
 
     def slots(self, nominal: NominalDistribution) -> int:
         """One logarithm per context."""
         return len(nominal.contexts)
 
-    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
+    def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
         """Average the inner log-moments over a context's outcomes at each node."""
-        moments = self.inner_log_moments(spread, setting, batch)
+        moments = self.inner_log_moments(perturbed, setting, batch)
         exponents = jnp.einsum("bmn,bn->bm", moments, batch.outcome_mass)[:, None, :]
         one = jnp.ones_like(batch.outcome_mass[:, :1])
-        return Tilt(exponents, spread.log_weights[:, None, :], one, batch.context_slot[:, None])
+        return Tilt(exponents, perturbed.log_weights[:, None, :], one, batch.context_slot[:, None])
+
+    def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:
+        """Whether causality makes a difference."""
+        return causality_remarks(self, "Sinkhorn", nominal)

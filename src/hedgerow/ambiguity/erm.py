@@ -5,26 +5,30 @@ E_P̂ Ψ(f(x̂), ŷ)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
-
-from hedgerow.ambiguity.base import Ambiguity, Setting, Spread, Tilt, losses_in_place
-from hedgerow.data.training_table import Batch
+from hedgerow.ambiguity.base import Ambiguity, Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.reductions import Mean
+from hedgerow.ambiguity.reweighting import losses_in_place
+from hedgerow.describe.parts import ModelDescription
 
 
 class ERM(Ambiguity):
     """Trust the nominal distribution as it is."""
 
-    compositional: ClassVar[bool] = False
+    def reduction(self) -> Mean:
+        """The mean loss."""
+        return Mean()
 
-    @property
-    def temperature(self) -> Any:
-        """1: a single node makes the logarithm cancel the exponential."""
-        return 1.0
+    def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
+        """Losses where the data are."""
+        return losses_in_place(perturbed, setting, batch)
 
-    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
-        """One node per outcome, at the nominal point."""
-        values = losses_in_place(spread, setting.loss, batch)
-        nothing = jnp.zeros_like(values[:, :1])
-        return Tilt(values, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))
+    def worst_case(self, maker: Any) -> Any:
+        """The nominal distribution itself."""
+        return maker.reweighted()
+
+    def description(self) -> ModelDescription:
+        """Against nothing."""
+        idea = "history is trusted as it is (empirical risk minimisation)"
+        return ModelDescription("Nothing", idea, hedges=False)

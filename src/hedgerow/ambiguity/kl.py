@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from jaxtyping import Array, Float
 
-import jax.numpy as jnp
+from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.reductions import LogOfMean
+from hedgerow.ambiguity.reweighting import Reweighting, losses_in_place
+from hedgerow.describe.parts import ModelDescription
 
-from hedgerow.ambiguity.base import Setting, Spread, Tilt, losses_in_place
-from hedgerow.ambiguity.penalised import PenalisedAmbiguity
-from hedgerow.data.training_table import Batch
 
-
-class KL(PenalisedAmbiguity):
+class KL(Reweighting):
     """Kullback–Leibler ambiguity around the nominal distribution.
 
     Parameters
@@ -28,28 +27,21 @@ class KL(PenalisedAmbiguity):
         constant decision.
     """
 
-    traced = ("penalty", "radius", "loss_scale")
-    pooled: ClassVar[bool] = True
+    def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
+        """λ log E exp(loss/λ)."""
+        return self.reduction().value(losses / self.penalty, mass)
 
-    def __init__(
-        self,
-        penalty: float | None = None,
-        *,
-        radius: float | None = None,
-        loss_scale: Any = 1.0,
-    ) -> None:
-        self.penalty = penalty
-        self.radius = radius
-        self.loss_scale = loss_scale
-        self.check()
+    def description(self) -> ModelDescription:
+        """Against other frequencies."""
+        return ModelDescription(
+            "KL divergence", "rows of the history may occur more or less often than they did"
+        )
 
-    @property
-    def temperature(self) -> Any:
-        """λ."""
-        return self.penalty
+    def reduction(self) -> LogOfMean:
+        """One logarithm, which solvers can follow."""
+        return LogOfMean(self.penalty)
 
-    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
-        """One node per outcome, at the nominal point, all under one logarithm."""
-        exponents = losses_in_place(spread, setting.loss, batch) / self.temperature
-        nothing = jnp.zeros_like(exponents[:, :1])
-        return Tilt(exponents, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))
+    def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
+        """Losses where the data are, in units of λ."""
+        found = losses_in_place(perturbed, setting, batch)
+        return found._replace(exponents=found.exponents / self.penalty)

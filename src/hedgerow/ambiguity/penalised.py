@@ -12,32 +12,21 @@ distribution at all, and is refused (paper: theo-strong-duality).
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow.ambiguity.base import Ambiguity, Setting
-from hedgerow.data.nominal import NominalDistribution
-from hedgerow.data.units import Units
-from hedgerow.losses import Loss
+from hedgerow.ambiguity.base import Ambiguity, Budget, Setting
 
-
-class Allowance(NamedTuple):
-    """What a hard radius leaves the adversary, in working units.
-
-    ``excess`` is ρ̄; the penalty is sought above ``floor``, at which the value becomes infinite.
-    """
-
-    excess: float
-    floor: float
+if TYPE_CHECKING:
+    from hedgerow.data import NominalDistribution, Units
+    from hedgerow.losses import Loss
 
 
 class PenalisedAmbiguity(Ambiguity):
     """Shared by models with a penalty λ, counted in units of ``loss_scale``, or a radius ρ."""
 
-    penalty: Any
-    radius: Any
     loss_scale: Any
 
     def check(self) -> None:
@@ -45,13 +34,13 @@ class PenalisedAmbiguity(Ambiguity):
         _checks.penalty_or_radius(self.penalty, self.radius)
         _checks.scale("loss_scale", self.loss_scale)
 
-    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Ambiguity:
+    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Self:
         """Turn an automatic loss scale into a number."""
         if isinstance(self.loss_scale, str):
             return self.replace(loss_scale=units.loss_unit)
         return self
 
-    def in_units(self, units: Units) -> Ambiguity:
+    def in_units(self, units: Units) -> Self:
         """λ in units of the working loss; under a radius it is still to be found."""
         if self.penalty is None:
             return self.replace(loss_scale=1.0)
@@ -73,16 +62,13 @@ class PenalisedAmbiguity(Ambiguity):
     def least_discrepancy(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
     ) -> float:
-        """Return the discrepancy of the least discrepant distribution there is.
-
-        Asked of the model as it was given, since "auto" scales also set the unit of volume.
-        """
+        """0: the nominal distribution itself."""
         return 0.0
 
-    def allowance(
+    def budget(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
-    ) -> Allowance | None:
-        """ρ̄ and the smallest penalty; None for a model without a radius. Asked as it was given."""
+    ) -> Budget | None:
+        """ρ̄ and the smallest penalty."""
         if self.radius is None:
             return None
         least = self.least_discrepancy(units, loss, nominal, setting)
@@ -95,4 +81,4 @@ class PenalisedAmbiguity(Ambiguity):
                 "smearing points out takes more than that by itself; the smallest feasible radius "
                 f"is {math.ceil(smallest * digits) / digits:.9g}."
             )
-        return Allowance(excess, self.smallest_penalty(units, loss, nominal) / units.loss_unit)
+        return Budget(excess, self.smallest_penalty(units, loss, nominal) / units.loss_unit)

@@ -1,4 +1,9 @@
-"""A problem: everything that training, certified values and worst cases have in common."""
+"""A problem: a loss and a model on a nominal distribution, restated in working units once.
+
+Training, certified values and worst cases are all asked about the same problem, with a rule of
+their own. The model appears in it three times: as it was given, with numbers in the user's units
+("auto" scales resolved, an inadmissible penalty refused), and in working units.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +12,83 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._components import double, single
-from hedgerow.ambiguity import Allowance, Ambiguity, Setting
-from hedgerow.data.nominal import NominalDistribution
-from hedgerow.data.training_table import TrainingTable
-from hedgerow.data.units import Units
-from hedgerow.kernels.nodes import Nodes, Reference
+from hedgerow._components import double
+from hedgerow.ambiguity.base import Ambiguity, Kernels, Setting
+from hedgerow.data import NominalDistribution, Units
+from hedgerow.kernels import Nodes, Reference
 from hedgerow.losses import Loss
 from hedgerow.rules import FittedRule
 from hedgerow.rules.base import decide_rows
-from hedgerow.solvers import Solver, Task
 
 COVERED = 2000
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A fixed rule, in working units, against a model as it was given, on a nominal."""
+    """What all the rest is asked about.
 
-    rule: FittedRule
+    Attributes
+    ----------
+    nominal, units, loss : the data, what connects them to working units, and what decisions cost
+    given, model, working : Ambiguity
+        The model as given, in the user's units and in working units.
+    kernels : Kernels or None
+        Around nominal points, in working units; None if points never move.
+    pool : object or None
+        What the loss grows for compiled programs (``Loss.pool``): this problem's own.
+    """
+
     nominal: NominalDistribution
     units: Units
     loss: Loss
-    ambiguity: Ambiguity
+    given: Ambiguity
+    model: Ambiguity
+    working: Ambiguity
+    kernels: Kernels | None
+    pool: Any
 
-    def resolved(self) -> Ambiguity:
-        """Return the model with numbers in the user's units."""
-        return self.ambiguity.resolve(self.units, self.loss, self.nominal)
+    @classmethod
+    def of(
+        cls,
+        nominal: NominalDistribution,
+        units: Units,
+        loss: Loss,
+        given: Ambiguity,
+        pool: Any = None,
+    ) -> Problem:
+        """Resolve and restate a model; ``pool`` goes on with what another problem has grown."""
+        model = given.resolve(units, loss, nominal)
+        kernels = model.kernels(units, loss)
+        working = model.in_units(units)
+        return cls(nominal, units, loss, given, model, working, kernels, pool or loss.pool())
+
+    def against(self, given: Ambiguity) -> Problem:
+        """Return another model on the same data."""
+        return Problem.of(self.nominal, self.units, self.loss, given, self.pool)
 
     def working_loss(self) -> Loss:
-        """Return the loss in working units."""
-        units = self.units
-        return self.loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+        """Return the loss in working units, as compiled programs may evaluate it by now."""
+        units, loss = self.units, self.loss if self.pool is None else self.pool.loss()
+        return loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
 
-    def cover(self, widen: float = 0.0) -> Any:
-        """Prepare the loss for decisions and outcomes near the data, and return its report.
+    def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
+        """Return loss and kernels in working units, in float64, with the given nodes."""
+        return double(Setting(self.working_loss(), self.kernels, context_nodes, outcome_nodes))
+
+    def cover(self, rule: FittedRule, widen: float = 0.0) -> Any:
+        """Grow the loss's pool around a rule's decisions and the data, and return its report.
 
         Some contexts are jittered, their decisions multiplied by up to 1 ± ``widen``, and paired
-        with outcomes of their own and of others, all stretched at random.
+        with outcomes of their own and of others, all stretched at random. None without a pool.
         """
-        if type(self.loss).prepare is Loss.prepare:
+        if self.pool is None:
             return None
         rng = np.random.default_rng(0)
         nominal, units = self.nominal, self.units
         rows = rng.integers(len(nominal.contexts), size=COVERED)
         contexts = units.contexts(nominal.contexts[rows], np.float64)
         contexts = contexts + 0.3 * rng.normal(size=contexts.shape) * (units.x_factor > 0)
-        decisions = decide_rows(self.rule, contexts.astype(np.float32)) * units.z_unit
+        decisions = decide_rows(rule, contexts.astype(np.float32)) * units.z_unit
         decisions = decisions * rng.uniform(1 - widen, 1 + widen, decisions.shape)
         own = nominal.entry_outcome[nominal.start[rows]]
         other = rng.integers(len(nominal.outcomes), size=COVERED)
@@ -62,51 +97,7 @@ class Problem:
         support = self.loss.support_for(outcomes.shape[1])
         if support is not None:
             outcomes = np.clip(outcomes, *support)
-        return self.loss.prepare(decisions, outcomes)
-
-    def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
-        """Return loss and kernels in working units, in float64, with the given nodes."""
-        return double(
-            Setting(
-                loss=self.working_loss(),
-                neighbourhood=self.resolved().neighbourhood(self.units, self.loss),
-                context_nodes=context_nodes,
-                outcome_nodes=outcome_nodes,
-            )
-        )
-
-    def task(
-        self,
-        solver: Solver,
-        penalty: float | None = None,
-        allowance: Allowance | None = None,
-        table: TrainingTable | None = None,
-    ) -> Task:
-        """Return what a solver trains on, in working units and float32.
-
-        Under a radius ``allowance`` is what it leaves and ``penalty`` where to begin. ``table``
-        saves building the same one again for another model.
-        """
-        model, loss = self.resolved(), self.working_loss()
-        around = model.neighbourhood(self.units, self.loss)
-        setting = Setting(
-            loss=loss,
-            neighbourhood=around,
-            context_nodes=solver.context_rule(),
-            outcome_nodes=solver.outcome_rule(loss, around and around.outcome),
-        )
-        priced = model.in_units(self.units)
-        if penalty is not None:
-            priced = priced.replace(penalty=penalty)
-        return Task(
-            rule=self.rule,
-            table=table
-            or TrainingTable.build(self.nominal, self.units, solver.outcomes_per_context),
-            setting=single(setting),
-            ambiguity=single(priced),
-            slots=model.slots(self.nominal),
-            allowance=single(allowance),
-        )
+        return self.pool.grow(decisions, outcomes)
 
     def in_working_units(self, reference: tuple[Reference, Reference]) -> tuple[Reference, ...]:
         """Return reference measures on contexts and outcomes, restated from the user's units."""

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+from typing import TYPE_CHECKING
 
-from hedgerow.ambiguity.base import Setting, Spread, Tilt
-from hedgerow.ambiguity.transport import SinkhornAmbiguity
-from hedgerow.data.nominal import NominalDistribution
-from hedgerow.data.training_table import Batch
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity
+from hedgerow.describe.parts import ModelDescription
+
+if TYPE_CHECKING:
+    from hedgerow.data import NominalDistribution
 
 
 class Sinkhorn(SinkhornAmbiguity):
@@ -19,12 +24,30 @@ class Sinkhorn(SinkhornAmbiguity):
     Takes the parameters of ``CausalSinkhorn``.
     """
 
+    def description(self) -> ModelDescription:
+        """Against rows that are moved."""
+        return ModelDescription(
+            "Sinkhorn distance", "every row of the history may be shifted and blurred"
+        )
+
     def slots(self, nominal: NominalDistribution) -> int:
         """One logarithm per observation."""
         return len(nominal.entry_outcome)
 
-    def tilt_of(self, spread: Spread, setting: Setting, batch: Batch) -> Tilt:
+    def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
         """Return a group of nodes for every outcome."""
-        exponents = jnp.swapaxes(self.inner_log_moments(spread, setting, batch), 1, 2)
-        log_weights = spread.log_weights[:, None, :]
+        exponents = jnp.swapaxes(self.inner_log_moments(perturbed, setting, batch), 1, 2)
+        log_weights = perturbed.log_weights[:, None, :]
         return Tilt(exponents, log_weights, batch.outcome_mass, batch.entry_slot)
+
+    def movers(self, batch: Batch, places: Int[Array, "b s"]) -> Batch:
+        """Every outcome moves on its own."""
+        count, each = places.shape[1], jnp.arange(len(places))[:, None]
+        return Batch(
+            contexts=jnp.repeat(batch.contexts, count, axis=0),
+            mass=jnp.repeat(batch.mass, count) / count,
+            outcomes=batch.outcomes[each, places].reshape(-1, 1, batch.outcomes.shape[2]),
+            outcome_mass=jnp.ones((len(batch.contexts) * count, 1), batch.outcome_mass.dtype),
+            context_slot=jnp.repeat(batch.context_slot, count),
+            entry_slot=batch.entry_slot[each, places].reshape(-1, 1),
+        )

@@ -16,13 +16,14 @@ more in some places than in others, too; that largest need is sought by ascent f
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from hedgerow.ambiguity import Neighbourhood
-from hedgerow.ambiguity.base import decide
+from hedgerow.ambiguity import Kernels, decide
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
@@ -38,7 +39,7 @@ STARTS, DISTANCES = 256, (1.0, 4.0, 16.0, 64.0)
 def smallest_penalty_for(
     rule: FittedRule,
     loss: Loss,
-    around: Neighbourhood,
+    around: Kernels,
     contexts: np.ndarray,
     middle: np.ndarray,
 ) -> float:
@@ -47,15 +48,15 @@ def smallest_penalty_for(
     ``middle`` is the nominal outcome that rays start from; contexts start from 0.
     """
     needed = 0.0
-    if loss.growth_varies:
+    if loss.needed_penalty(around.outcome) is not None:
         rows = np.linspace(0, len(contexts) - 1, min(STARTS, len(contexts))).astype(int)
         needed = float(_largest_need(rule, loss, around, jnp.asarray(contexts[rows])))
-    if rule.bounded:
+    if rule.is_bounded():
         return needed
     return max(needed, _joint_growth(rule, loss, around, middle))
 
 
-def _joint_growth(rule: FittedRule, loss: Loss, around: Neighbourhood, middle: np.ndarray) -> float:
+def _joint_growth(rule: FittedRule, loss: Loss, around: Kernels, middle: np.ndarray) -> float:
     near, far = (float(jnp.max(_growth(rule, loss, around, middle, r))) for r in (NEAR, FAR))
     if not np.all(np.isfinite([near, far])) or far > max(1.5 * near, FLAT):
         return float("inf")
@@ -64,13 +65,14 @@ def _joint_growth(rule: FittedRule, loss: Loss, around: Neighbourhood, middle: n
 
 @program
 def _largest_need(
-    rule: FittedRule, loss: Loss, around: Neighbourhood, contexts: Float[Array, "b d"]
+    rule: FittedRule, loss: Loss, around: Kernels, contexts: Float[Array, "b d"]
 ) -> Float[Array, ""]:
     """Largest penalty that a decision of the rule asks for, anywhere that ascent leads."""
     scale = around.context.scale
+    needed: Any = loss.needed_penalty(around.outcome)
 
     def need(x: Array) -> Array:
-        return loss.needed_penalty(decide(rule, x), around.outcome)
+        return needed(decide(rule, x))
 
     def climb(i: Array, x: Array) -> Array:
         uphill = scale**2 * jax.grad(lambda at: jnp.sum(need(at)))(x)
@@ -86,7 +88,7 @@ def _largest_need(
 def _growth(
     rule: FittedRule,
     loss: Loss,
-    around: Neighbourhood,
+    around: Kernels,
     middle: Float[Array, " y"],
     distance: Float[Array, ""],
 ) -> Float[Array, " directions"]:

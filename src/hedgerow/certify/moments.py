@@ -1,9 +1,9 @@
 """The log-moments of a fixed rule, in float64, as functions of the penalty.
 
-    F_λ = T(λ) · Σ_k m_k Σ_g q_kg · log-moment_kg(λ)
+    F_λ = reduction of the log-moments u_kg(λ) with masses m_k·q_kg
 
-Training moves the rule and keeps the penalty; here the rule stands still. What is seen around each
-context (``Spread``) is laid out once, in independent replicates where nodes are random; every
+Training moves the rule and keeps the penalty; here the rule stands still. Where each context may be
+moved (``Perturbed``) is laid out once, in independent replicates where nodes are random; every
 penalty after that costs exponents only. F is convex in λ and, by the envelope theorem,
 
     −dF/dλ = how far the worst case lies from the least discrepant distribution,
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,13 +24,10 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow._components import double
-from hedgerow.ambiguity import Ambiguity, Setting, Spread
-from hedgerow.ambiguity.base import decide
-from hedgerow.ambiguity.causal_wasserstein import summits
-from hedgerow.ambiguity.problem import Problem
-from hedgerow.ambiguity.transport import kernels_of
-from hedgerow.data.training_table import Batch, TrainingTable
-from hedgerow.kernels.nodes import Scattered, Sobol
+from hedgerow.ambiguity import Ambiguity, Perturbed, Problem, Setting, decide
+from hedgerow.ambiguity.ascent import summits
+from hedgerow.data import Batch, TrainingTable
+from hedgerow.kernels import Scattered, Sobol
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 
@@ -38,11 +35,12 @@ EXPONENTS_AT_ONCE = 2**21
 STARTS, MOST_PLACES = 8, 4
 
 
-class Levels(NamedTuple):
-    """The moments at one penalty, in working units.
+class DualPoint(NamedTuple):
+    """The dual objective at one penalty, in working units.
 
     ``value`` is F, ``slope`` its derivative in the penalty; ``replicates`` are values from single
-    replicates of the nodes, ``by_context`` what each context brings to the value.
+    replicates of the nodes, ``by_context`` what each context brings to the value, ``weights`` the
+    derivatives of F in the log-moments.
     """
 
     value: float
@@ -50,10 +48,10 @@ class Levels(NamedTuple):
     replicates: np.ndarray
     by_context: np.ndarray
     log_moments: np.ndarray
-    group_mass: np.ndarray
+    weights: np.ndarray
 
 
-class Bulk(NamedTuple):
+class Modes(NamedTuple):
     """At which penalty to look for where mass gathers, and from which places besides nearby.
 
     ``seed`` varies the starts nearby.
@@ -68,142 +66,146 @@ class Bulk(NamedTuple):
 class Moments:
     """Log-moments of some contexts over nodes that stay the same for every penalty.
 
-    ``bulk`` puts nodes also where contexts would be moved, for temperatures so low that few nodes
+    ``modes`` puts nodes also where contexts would be moved, for temperatures so low that few nodes
     of the kernel alone would be near.
     """
 
     def __init__(
         self,
         problem: Problem,
+        rule: FittedRule,
         contexts: np.ndarray,
         share: np.ndarray,
         setting: Setting,
         replicates: int,
         key: PRNGKeyArray,
-        bulk: Bulk | None = None,
+        modes: Modes | None = None,
     ) -> None:
         self.share = share
         self.setting = setting
-        self.model = double(problem.resolved().in_units(problem.units))
+        self.model = double(problem.working)
         self.contexts = contexts
         self.replicates = replicates
-        self._rule = double(problem.rule)
+        self.rule = double(rule)
         nominal = problem.nominal
         self._table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
         self.nodes, self._at_once = self._effort()
-        self._batches = [self.gather(contexts[rows]) for rows in self._rows()]
-        if bulk is not None:
+        self._batches = [
+            self.gather(contexts[rows], mass) for rows, mass in self._rows_and_shares()
+        ]
+        if modes is not None:
             self._batches = [
-                _with_bulk(self._rule, self.model, setting, batch, bulk, key)
+                _with_modes(self.rule, self.model, setting, batch, modes, key)
                 for batch in self._batches
             ]
             self.nodes *= 1 + MOST_PLACES
         keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
         self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
-        self._seen: list[Spread] | None = None
-        self._known: dict[float | None, Levels] = {}
+        self._seen: list[Perturbed] | None = None
+        self._known: dict[float | None, DualPoint] = {}
 
-    def at(self, penalty: float | None) -> Levels:
-        """Return the moments at a penalty in working units; None for a model without one."""
+    def at(self, penalty: float | None) -> DualPoint:
+        """Return the dual at a penalty in working units; None for a model without one."""
         if penalty not in self._known:
             self._known[penalty] = self._evaluate(penalty)
         return self._known[penalty]
 
-    def _evaluate(self, penalty: float | None) -> Levels:
+    def _evaluate(self, penalty: float | None) -> DualPoint:
         pieces = [
-            _levels(penalty, self.model, self.setting, batch, spread)
-            for batch, spread in zip(self._batches, self._look(penalty), strict=True)
+            _log_moments(penalty, self.model, self.setting, batch, perturbed)
+            for batch, perturbed in zip(self._batches, self._perturbed(penalty), strict=True)
         ]
-        pooled, slopes, mass, replicates = (
+        moments, slopes, mass, replicates = (
             np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-2) for i in range(4)
         )
+        rows = len(moments)
+        padding = 2 ** math.ceil(math.log2(rows)) - rows  # few lengths, few programs
+        moments, slopes, mass = (
+            np.pad(part, ((0, padding), (0, 0))) for part in (moments, slopes, mass)
+        )
+        replicates = np.pad(replicates, ((0, 0), (0, padding), (0, 0)))
+        value, slope, each, weights = _reduced(
+            penalty, self.model, moments, slopes, mass, replicates
+        )
         n = len(self.contexts)
-        pooled, slopes, mass = pooled[:n], slopes[:n], mass[:n]
-        temperature, growth = (float(part) for part in _temperature(penalty, self.model))
-        weight = self.share[:, None] * mass
-        if self.model.pooled:
-            level, tilted = _pooled(pooled, weight)
-            by_replicate = np.array([_pooled(each[:n], weight)[0] for each in replicates])
-        else:
-            level, tilted = float(np.sum(weight * pooled)), weight
-            by_replicate = np.sum(weight * replicates[:, :n], axis=(1, 2))
-        return Levels(
-            value=temperature * level,
-            slope=growth * level + temperature * float(np.sum(tilted * slopes)),
-            replicates=temperature * by_replicate,
-            by_context=temperature * np.sum(mass * pooled, axis=1),
-            log_moments=pooled,
-            group_mass=mass,
+        moments, weights = moments[:n], np.asarray(weights)[:n]
+        some = np.where(self.share > 0, self.share, 1.0)
+        return DualPoint(
+            value=float(value),
+            slope=float(slope),
+            replicates=np.asarray(each),
+            by_context=np.sum(weights * moments, axis=1) / some,
+            log_moments=moments,
+            weights=weights,
         )
 
-    def gather(self, contexts: np.ndarray) -> Batch:
+    def gather(self, contexts: np.ndarray, mass: np.ndarray | None = None) -> Batch:
         """Return the given contexts of the nominal distribution as a batch."""
-        return _gather(self._table, contexts.astype(np.int32))
+        mass = np.full(len(contexts), 1 / len(contexts)) if mass is None else mass
+        return _gather(self._table, contexts.astype(np.int32), mass)
 
-    def pieces(
-        self, penalty: float | None
-    ) -> Iterator[tuple[np.ndarray, Float[Array, " c"], Batch, Spread]]:
-        """Yield positions, shares, outcomes and surroundings of some contexts at a time.
+    def pieces(self, penalty: float | None) -> Iterator[tuple[np.ndarray, Batch, Perturbed]]:
+        """Yield positions, outcomes and surroundings of some contexts at a time.
 
-        The last piece is padded to the length of the others with contexts that have no share.
+        The last piece is padded to the length of the others with contexts that have no mass.
         """
-        seen = self._look(penalty)
-        for i, rows in enumerate(self._rows()):
-            whole = i * self._at_once + np.arange(len(rows)) < len(self.contexts)
-            share = jnp.asarray(np.where(whole, self.share[rows], 0.0))
-            yield rows, share, self._batches[i], seen[i]
+        perturbed = self._perturbed(penalty)
+        for i, (rows, _) in enumerate(self._rows_and_shares()):
+            yield rows, self._batches[i], perturbed[i]
 
-    def _look(self, penalty: float | None) -> list[Spread]:
-        """What the model sees around every context: the same at every penalty, for most models."""
+    def _perturbed(self, penalty: float | None) -> list[Perturbed]:
+        """Where every context is moved: laid out once if the points serve every penalty."""
         if self._seen is not None:
             return self._seen
-        model = self.model if penalty is None else self.model.replace(penalty=jnp.asarray(penalty))
+        model = _priced(self.model, None if penalty is None else jnp.asarray(penalty))
         seen = [
-            _spreads(self._rule, model, self.setting, batch, keys)
+            _perturb(self.rule, model, self.setting, batch, keys)
             for batch, keys in zip(self._batches, self._keys, strict=True)
         ]
-        if not model.spreads_by_penalty:
+        if seen[0].penalty is None:
             self._seen = seen
         return seen
 
-    def _rows(self) -> list[np.ndarray]:
+    def _rows_and_shares(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Positions of contexts in pieces of one length, the last one padded: one program."""
-        rows = np.arange(len(self.contexts))
-        return list(
-            np.pad(rows, (0, -len(rows) % self._at_once), mode="edge").reshape(-1, self._at_once)
-        )
+        padding = (0, -len(self.contexts) % self._at_once)
+        rows = np.pad(np.arange(len(self.contexts)), padding, mode="edge")
+        shares = np.pad(self.share, padding)
+        return zip(rows.reshape(-1, self._at_once), shares.reshape(-1, self._at_once), strict=True)
 
     def _effort(self) -> tuple[int, int]:
         """Nodes per context in a replicate, and how many contexts to take at a time."""
-        model = self.model.replace(penalty=1.0)  # any will do: only shapes are asked for
+        model = self.model.at_penalty(1.0)  # any will do: only shapes are asked for
+        one = jax.eval_shape(self._table.gather, np.zeros(1, np.int32), np.ones(1))
         seen = jax.eval_shape(
-            lambda batch: model.spread(self._rule, self.setting, batch, jax.random.key(0)),
-            jax.eval_shape(self._table.gather, np.zeros(1, np.int32)),
+            lambda batch: model.perturb(self.rule, self.setting, batch, jax.random.key(0)), one
         )
         nodes = seen.log_weights.shape[1]
-        loss, around = self.setting.loss, self.setting.neighbourhood
+        loss, kernels = self.setting.loss, self.setting.kernels
+        closed = None if kernels is None else loss.closed_moments(kernels.outcome)
+        terms = loss.terms if closed is None else closed.terms
         if seen.outcomes is not None:
             terms = seen.outcomes.shape[2] * loss.terms
-        elif around is not None and loss.has_log_moment(around.outcome):
-            terms = loss.moment_terms(around.outcome)
-        else:
-            terms = loss.terms
         exponents = nodes * self._table.most_outcomes * terms
         return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
 
 
-@program
-def _gather(table: TrainingTable, contexts: Array) -> Batch:
-    return table.gather(contexts)
+def _priced(model: Ambiguity, penalty: Array | None) -> Ambiguity:
+    return model if penalty is None else model.at_penalty(penalty)
 
 
 @program
-def _with_bulk(
+def _gather(table: TrainingTable, contexts: Array, mass: Array) -> Batch:
+    return table.gather(contexts, mass)
+
+
+@program
+def _with_modes(
     rule: FittedRule,
     model: Ambiguity,
     setting: Setting,
     batch: Batch,
-    bulk: Bulk,
+    modes: Modes,
     key: PRNGKeyArray,
 ) -> Batch:
     """Find the highest distinct summits of what moving without entropy brings.
@@ -212,26 +214,19 @@ def _with_bulk(
     holds mass as well, and ascents with their first long steps leave it for home.
     Contexts move as one if the model is causal; else each of a few outcomes moves on its own.
     """
-    groups, asked = 1, batch
-    if model.plain is None:
-        groups = min(MOST_PLACES, batch.outcomes.shape[1])
-        some = np.linspace(0, batch.outcomes.shape[1] - 1, groups).astype(int)
-        asked = Batch(
-            contexts=jnp.repeat(batch.contexts, groups, axis=0),
-            outcomes=batch.outcomes[:, some].reshape(-1, 1, batch.outcomes.shape[2]),
-            outcome_mass=jnp.ones((len(batch.contexts) * groups, 1)),
-            context_slot=jnp.repeat(batch.context_slot, groups),
-            entry_slot=batch.entry_slot[:, some].reshape(-1, 1),
-        )
-    scattered = Scattered(Sobol(STARTS), bulk.places, bulk.moved)
+    outcomes = batch.outcomes.shape[1]
+    some = np.linspace(0, outcomes - 1, min(MOST_PLACES, outcomes)).astype(int)
+    asked = model.movers(batch, jnp.broadcast_to(some, (len(batch.contexts), len(some))))
+    groups = len(asked.contexts) // len(batch.contexts)
+    scattered = Scattered(Sobol(STARTS), modes.places, modes.moved)
     starts = eqx.tree_at(lambda s: s.context_nodes, setting, scattered)
-    key = jax.random.fold_in(key, bulk.seed)
-    found, heights = summits(rule, starts, asked, jnp.asarray(bulk.penalty), key)
-    kernel = kernels_of(setting).context
+    key = jax.random.fold_in(key, modes.seed)
+    found, _, heights = summits(rule, starts, asked, jnp.asarray(modes.penalty), key)
+    kernel = setting.moving().context
     places = scattered(kernel, asked.contexts, key)[0][:, STARTS:]
     losses = setting.loss(decide(rule, places)[:, :, None, :], asked.outcomes[:, None])
     brought = jnp.sum(asked.outcome_mass[:, None] * losses, axis=-1)
-    brought = brought - bulk.penalty * kernel.cost(asked.contexts[:, None], places)
+    brought = brought - modes.penalty * kernel.cost(asked.contexts[:, None], places)
     # outcomes stay at home here, but move in the ascents: less high, so after the summits
     found = jnp.concatenate([found, places], axis=1)
     heights = jnp.concatenate([heights, brought], axis=1)
@@ -246,35 +241,35 @@ def _with_bulk(
         heights = jnp.where(near, -jnp.inf, heights)
     places = jnp.concatenate(chosen, axis=1).reshape(len(batch.contexts), -1, found.shape[-1])
     missing = MOST_PLACES - places.shape[1]
-    return batch._replace(bulk=jnp.pad(places, ((0, 0), (0, missing), (0, 0)), mode="edge"))
+    return batch._replace(modes=jnp.pad(places, ((0, 0), (0, missing), (0, 0)), mode="edge"))
 
 
 @program
-def _spreads(
+def _perturb(
     rule: FittedRule, model: Ambiguity, setting: Setting, batch: Batch, keys: PRNGKeyArray
-) -> Spread:
-    """What is seen around a batch, once per key, stacked."""
-    return jax.lax.map(lambda key: model.spread(rule, setting, batch, key), keys)
+) -> Perturbed:
+    """Where a batch is moved, once per key, stacked."""
+    return jax.lax.map(lambda key: model.perturb(rule, setting, batch, key), keys)
 
 
 @program
-def _levels(
+def _log_moments(
     penalty: Float[Array, ""] | None,
     model: Ambiguity,
     setting: Setting,
     batch: Batch,
-    spreads: Spread,
+    perturbed: Perturbed,
 ) -> tuple[Array, Array, Array, Array]:
     """Log-moments over all nodes, their derivatives in the penalty, masses, single replicates."""
 
     def moments(penalty: Array | None) -> tuple[Array, tuple[Array, Array]]:
-        priced = model if penalty is None else model.replace(penalty=penalty)
+        priced = _priced(model, penalty)
 
-        def replicate(spread: Spread) -> tuple[Array, Array]:
-            tilt = priced.tilt_of(spread, setting, batch)
-            return tilt.log_moments(), tilt.group_mass
+        def replicate(one: Perturbed) -> tuple[Array, Array]:
+            tilt = priced.tilt(one, setting, batch)
+            return tilt.log_moments(), batch.mass[:, None] * tilt.group_mass
 
-        each, mass = jax.lax.map(replicate, spreads)
+        each, mass = jax.lax.map(replicate, perturbed)
         return jax.nn.logsumexp(each, axis=0) - math.log(len(each)), (mass[0], each)
 
     if penalty is None:
@@ -286,16 +281,23 @@ def _levels(
     return pooled, slope, mass, each
 
 
-def _temperature(penalty: float | None, model: Ambiguity) -> tuple[Any, Any]:
-    """T and dT/dλ."""
+@program
+def _reduced(
+    penalty: Float[Array, ""] | None,
+    model: Ambiguity,
+    moments: Float[Array, "c g"],
+    slopes: Float[Array, "c g"],
+    mass: Float[Array, "c g"],
+    replicates: Float[Array, "r c g"],
+) -> tuple[Array, Array, Array, Array]:
+    """F, dF/dλ, the values of single replicates, and dF/du."""
+
+    def value(penalty: Array | None, moments: Array) -> Array:
+        return _priced(model, penalty).reduction().value(moments, mass)
+
+    each = jax.lax.map(lambda one: value(penalty, one), replicates)
     if penalty is None:
-        return model.temperature, 0.0
-    temperature = model.replace(penalty=np.float64(penalty)).temperature
-    return temperature, temperature / penalty if model.compositional else 0.0
-
-
-def _pooled(log_moments: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-    """Log Σ weight·exp(log_moments), and each term's share of the sum."""
-    peak = log_moments[weight > 0].max()
-    terms = weight * np.exp(log_moments - peak)
-    return float(peak + np.log(terms.sum())), terms / terms.sum()
+        found, weights = jax.value_and_grad(value, argnums=1)(None, moments)
+        return found, jnp.zeros_like(found), each, weights
+    found, (slope, weights) = jax.value_and_grad(value, argnums=(0, 1))(penalty, moments)
+    return found, slope + jnp.sum(weights * slopes), each, weights

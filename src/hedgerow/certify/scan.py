@@ -19,10 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from hedgerow.ambiguity.base import decide
-from hedgerow.ambiguity.problem import Problem
-from hedgerow.ambiguity.transport import kernels_of
-from hedgerow.kernels.nodes import MonteCarlo
+from hedgerow.ambiguity import Problem, decide
+from hedgerow.data import Batch
+from hedgerow.kernels import MonteCarlo
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
@@ -42,8 +41,8 @@ MOST_PLACES = 16
 POINTS_AT_ONCE, PAIRS_AT_ONCE = 2**12, 2**20
 
 
-class Outlook(NamedTuple):
-    """What the scan saw, in working units.
+class Scan(NamedTuple):
+    """What a scan saw, in working units.
 
     ``net`` is the largest net gain; ``hidden``, whether some context has mass where nodes of its
     kernel hardly come, apart from where they do. ``reach`` is the distance in units of the scales
@@ -59,13 +58,15 @@ class Outlook(NamedTuple):
     moved: np.ndarray
 
 
-def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0) -> Outlook:
+def scan_around(
+    problem: Problem, rule: FittedRule, penalty: float, temperature: float, seed: int = 0
+) -> Scan:
     """Scan around a problem's data at a penalty, in working units."""
     rng = np.random.default_rng(seed)
-    scan = _Scan(problem, penalty, rng)
+    scan = _Scanner(problem, rule, penalty, rng, seed)
     homes, each = scan.homes, np.arange(len(scan.homes))
     if not scan.moves:
-        return Outlook(0.0, False, 0.0, homes, np.zeros(homes.shape, bool))
+        return Scan(0.0, False, 0.0, homes, np.zeros(homes.shape, bool))
     lines, feature = scan.lines(rng)
     along = scan.net(lines)
     uphill = scan.uphill(along, feature, rng)
@@ -93,7 +94,7 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     missed = np.where(cost > RARE * unit, net, -np.inf).max(axis=1)
     far = scan.cost(common) > NEAR * unit
     chosen = _serving_all(np.where(far, shared + RIVAL * temperature, 0.0))
-    return Outlook(
+    return Scan(
         net=float(max(net.max(), 0.0)),
         hidden=bool(np.any(missed > met - RIVAL * temperature)),
         reach=float(np.max(np.where(worthwhile, cost, 0.0)) ** (1 / scan.order)),
@@ -102,30 +103,45 @@ def outlook(problem: Problem, penalty: float, temperature: float, seed: int = 0)
     )
 
 
-class _Scan:
+class _Scanner:
     """Some contexts, each with its own outcomes, and what moving them brings."""
 
-    def __init__(self, problem: Problem, penalty: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rule: FittedRule,
+        penalty: float,
+        rng: np.random.Generator,
+        seed: int,
+    ) -> None:
         nominal, units = problem.nominal, problem.units
         contexts = units.contexts(nominal.contexts, np.float64)
         setting = problem.setting(MonteCarlo(1), None)
-        kernel = kernels_of(setting).context
+        kernel = setting.moving().context
         most = min(len(contexts), ASKED)
         asked = ((np.arange(most) + rng.random()) * len(contexts) / most).astype(int)
         self.homes = contexts[asked]
         self.order, self._penalty = kernel.order, penalty
         self._scale, self._width = np.asarray(kernel.scale), np.asarray(kernel.width)
         self._low, self._high = contexts.min(axis=0), contexts.max(axis=0)
-        self._rule, self._loss = problem.rule, setting.loss
+        self._rule, self._loss = rule, setting.loss
         start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
         slots = np.arange(count.max())
         entries = start + np.where(slots < count, slots, 0)
-        self._mass: np.ndarray = np.where(slots < count, nominal.entry_mass[entries], 0.0)
-        if problem.ambiguity.plain is None:  # not causal: every outcome moves on its own
-            entries = start + rng.integers(count)
-            self._mass = np.ones(entries.shape)
         outcomes = units.outcomes(nominal.outcomes, np.float64)
-        self._outcomes = outcomes[nominal.entry_outcome[entries]]
+        whole = Batch(
+            contexts=jnp.asarray(self.homes),
+            mass=jnp.asarray(nominal.context_mass[asked]),
+            outcomes=jnp.asarray(outcomes[nominal.entry_outcome[entries]]),
+            outcome_mass=jnp.asarray(np.where(slots < count, nominal.entry_mass[entries], 0.0)),
+            context_slot=jnp.asarray(asked),
+            entry_slot=jnp.asarray(entries),
+        )
+        # where outcomes move on their own, one of each context is looked at
+        one = np.random.default_rng([seed, 1]).integers(count)
+        moving = problem.working.movers(whole, jnp.asarray(one))
+        self._outcomes = np.asarray(moving.outcomes)
+        self._mass: np.ndarray = np.asarray(moving.outcome_mass)
         self._at_home = self._mean_losses(self.homes[:, None])
 
     @property

@@ -27,23 +27,16 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 from scipy.optimize import root_scalar
-from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
 from hedgerow._components import double
-from hedgerow.ambiguity import (
-    ERM,
-    Allowance,
-    Ambiguity,
-    PenalisedAmbiguity,
-    Setting,
-    SinkhornAmbiguity,
-)
-from hedgerow.ambiguity.problem import Problem
+from hedgerow._warnings import InexactValueWarning
+from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
 from hedgerow.certify.admissibility import smallest_penalty_for
-from hedgerow.certify.moments import Levels, Moments
-from hedgerow.certify.node_plans import NodePlan, is_blind, node_plan
-from hedgerow.kernels.nodes import Reference
+from hedgerow.certify.moments import DualPoint, Moments
+from hedgerow.certify.node_plans import NodePlan, NodePlanner
+from hedgerow.kernels import Reference
+from hedgerow.rules import FittedRule
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
@@ -101,14 +94,16 @@ class RobustValue:
         return self.value
 
 
-class Certificate(NamedTuple):
+class Certified(NamedTuple):
     """A robust value and what it was computed from, in working units."""
 
     robust: RobustValue
+    problem: Problem
+    rule: FittedRule
     moments: Moments
-    levels: Levels
+    dual: DualPoint
     penalty: float | None
-    allowance: Allowance | None
+    budget: Budget | None
 
 
 def robust_value(
@@ -143,136 +138,162 @@ def robust_value(
     random_state : int
         Seed of the nodes' random shifts.
     """
-    _checks.fitted_policy(policy)
-    _checks.positive("tolerance", tolerance)
-    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
-    key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
-    found = certify(problem, key, tolerance, reference).robust
+    found = certified(
+        policy,
+        X,
+        Y,
+        ambiguity=ambiguity,
+        reference=reference,
+        tolerance=tolerance,
+        sample_weight=sample_weight,
+        random_state=random_state,
+    ).robust
     if found.status != "converged":
         warnings.warn(
             f"The robust value is known to {found.stderr + found.bias:.2g} only, not to the "
             f"requested {tolerance:g} of it: the limit of nodes was reached.",
-            ConvergenceWarning,
+            InexactValueWarning,
             stacklevel=2,
         )
     return found
 
 
+def certified(
+    policy: RobustPolicy,
+    X: Any,
+    Y: Any,
+    *,
+    ambiguity: Ambiguity | None,
+    reference: tuple[Reference, Reference] | None,
+    tolerance: float,
+    sample_weight: Any,
+    random_state: int,
+) -> Certified:
+    """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
+    _checks.fitted_policy(policy)
+    _checks.positive("tolerance", tolerance)
+    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
+    key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
+    return certify(problem, policy.rule_, key, tolerance, reference)
+
+
 def certify(
     problem: Problem,
+    rule: FittedRule,
     key: PRNGKeyArray,
     tolerance: float = 1e-3,
     reference: tuple[Reference, Reference] | None = None,
-) -> Certificate:
-    """Evaluate a problem to a relative tolerance, as far as the limit on nodes allows."""
+) -> Certified:
+    """Evaluate a rule to a relative tolerance, as far as the limit on nodes allows."""
     widths = (problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1])
-    smears = isinstance(problem.ambiguity, SinkhornAmbiguity)
-    name = None if smears else type(problem.ambiguity).__name__
-    _checks.reference(reference, Reference, widths, name)
-    problem.cover()
+    _checks.reference(reference, Reference, widths)
+    problem.cover(rule)
+    planner = NodePlanner(problem, rule, reference)
     with jax.enable_x64(True):
-        certificate = terms = None
+        best = terms = None
         for level in count():
-            known = None if certificate is None else certificate.penalty
-            plan = node_plan(problem, reference, level, known)
+            plan = planner.plan(level, None if best is None else best.penalty)
             if plan is None:
                 break
             setting = problem.setting(plan.context_nodes, plan.outcome_nodes)
-            terms = terms or _Terms.of(problem, setting)
-            certificate = _evaluate(problem, plan, setting, terms, key, certificate)
-            found = certificate.robust
+            terms = terms or _Terms.of(problem, rule, setting, reference is None)
+            best = _evaluate(problem, rule, plan, setting, terms, key, best)
+            found = best.robust
             size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
             near_enough = found.stderr + found.bias <= tolerance * size or found.value == math.inf
-            if near_enough and not is_blind(problem, plan, certificate.penalty):
-                return certificate._replace(robust=replace(found, status="converged"))
-    if certificate is None:
+            if near_enough and not planner.is_blind(plan, best.penalty):
+                return best._replace(robust=replace(found, status="converged"))
+    if best is None:
         raise ValueError("There are no nodes to evaluate the robust value with.")
-    return certificate
+    return best
 
 
 class _Terms(NamedTuple):
-    """What does not depend on the nodes, in working units."""
+    """What does not depend on the nodes, in working units.
+
+    ``floor`` is the penalty below which this rule's value is infinite.
+    """
 
     nominal: float
     least: float | None
-    allowance: Allowance | None
+    budget: Budget | None
     floor: float
 
     @classmethod
-    def of(cls, problem: Problem, setting: Setting) -> _Terms:
-        trusting = replace(problem, ambiguity=ERM())
+    def of(cls, problem: Problem, rule: FittedRule, setting: Setting, moves_freely: bool) -> _Terms:
+        """Compute them; over a discrete reference measure points do not move freely."""
         contexts = np.arange(len(problem.nominal.contexts))
-        share = problem.nominal.context_mass
-        nominal = Moments(trusting, contexts, share, setting, 1, jax.random.key(0)).at(None).value
+        trusting, share = problem.against(ERM()), problem.nominal.context_mass
+        moments = Moments(trusting, rule, contexts, share, setting, 1, jax.random.key(0))
+        nominal = moments.at(None).value
         if not math.isfinite(nominal):
             raise ValueError(
                 "The policy's decisions or their losses are not finite (NaN or inf) on these data."
             )
-        model = problem.ambiguity
-        if not isinstance(model, PenalisedAmbiguity):
-            return cls(nominal, None, None, 0.0)
-        about = (problem.units, problem.loss, problem.nominal, setting)
         floor = 0.0
-        if setting.neighbourhood is not None and not isinstance(setting.context_nodes, Reference):
-            contexts = problem.units.contexts(problem.nominal.contexts, np.float64)
-            middle = np.median(problem.units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
-            rule, around = double(problem.rule), setting.neighbourhood
-            floor = smallest_penalty_for(rule, setting.loss, around, contexts, middle)
-        return cls(nominal, model.least_discrepancy(*about), model.allowance(*about), floor)
+        if setting.kernels is not None and moves_freely:
+            units = problem.units
+            contexts = units.contexts(problem.nominal.contexts, np.float64)
+            middle = np.median(units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
+            floor = smallest_penalty_for(
+                double(rule), setting.loss, setting.kernels, contexts, middle
+            )
+        model, about = problem.given, (problem.units, problem.loss, problem.nominal, setting)
+        return cls(nominal, model.least_discrepancy(*about), model.budget(*about), floor)
 
 
 def _evaluate(
     problem: Problem,
+    rule: FittedRule,
     plan: NodePlan,
     setting: Setting,
     terms: _Terms,
     key: PRNGKeyArray,
-    previous: Certificate | None,
-) -> Certificate:
+    previous: Certified | None,
+) -> Certified:
     """Evaluate with one plan's nodes."""
     unit = problem.units.loss_unit
     contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
-    moments = Moments(problem, contexts, share, setting, plan.replicates, key, plan.bulk)
-    penalty, reserved = None, 0.0
-    if terms.allowance is not None:
-        floor = max(terms.allowance.floor, terms.floor)
-        penalty = _best_penalty(moments, terms.allowance.excess, floor, previous)
-        reserved = penalty * terms.allowance.excess
-    elif isinstance(moments.model, PenalisedAmbiguity):
-        penalty = float(moments.model.penalty)
-    levels = moments.at(penalty)
+    moments = Moments(problem, rule, contexts, share, setting, plan.replicates, key, plan.modes)
+    penalty, reserved = moments.model.penalty, 0.0
+    if terms.budget is not None:
+        floor = max(terms.budget.floor, terms.floor)
+        penalty = _best_penalty(moments, terms.budget.excess, floor, previous)
+        reserved = penalty * terms.budget.excess
+    penalty = None if penalty is None else float(penalty)
+    dual = moments.at(penalty)
     finite = penalty is None or penalty > terms.floor
-    value = levels.value + reserved if finite else math.inf
+    value = dual.value + reserved if finite else math.inf
     variance = bias = 0.0
     if plan.replicates > 1:
-        variance = float(levels.replicates.var(ddof=1)) / plan.replicates
-        bias = (levels.value - float(levels.replicates.mean())) / (plan.replicates - 1)
+        variance = float(dual.replicates.var(ddof=1)) / plan.replicates
+        bias = (dual.value - float(dual.replicates.mean())) / (plan.replicates - 1)
     if len(contexts) < len(problem.nominal.contexts):
-        variance += float(levels.by_context.var(ddof=1)) / len(contexts)
+        variance += float(dual.by_context.var(ddof=1)) / len(contexts)
     if plan.settles and finite:
         bias = math.inf if previous is None else abs(value - previous.robust.value / unit)
-    paid = 0.0 if penalty is None else -penalty * levels.slope
+    paid = 0.0 if penalty is None else -penalty * dual.slope
     if not finite:
         paid = math.inf
-    radius = getattr(problem.ambiguity, "radius", None)
+    radius = problem.given.radius
     robust = RobustValue(
         value=value * unit,
         stderr=math.sqrt(variance) * unit,
         bias=max(bias, 0.0) * unit,
         nominal=terms.nominal * unit,
-        expected_loss=(levels.value + paid if terms.allowance is None else value) * unit,
-        discrepancy=None if terms.least is None else terms.least - levels.slope,
+        expected_loss=(dual.value + paid if terms.budget is None else value) * unit,
+        discrepancy=None if terms.least is None else terms.least - dual.slope,
         penalty=None if penalty is None else penalty * unit,
         radius=None if radius is None else float(radius),
         nodes=plan.replicates * moments.nodes,
         contexts=len(contexts),
         status="node limit",
     )
-    return Certificate(robust, moments, levels, penalty, terms.allowance)
+    return Certified(robust, problem, rule, moments, dual, penalty, terms.budget)
 
 
 def _best_penalty(
-    moments: Moments, excess: float, floor: float, previous: Certificate | None
+    moments: Moments, excess: float, floor: float, previous: Certified | None
 ) -> float:
     """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
 

@@ -81,8 +81,8 @@ def explain(
         from hedgerow.cli.work import prepare
 
         prepare()
-        plan = work_of_explain.Plan(row, background, decision, top, figure)
-        work_of_explain.run(policy, data, plan)
+        request = work_of_explain.ExplainRequest(row, background, decision, top, figure)
+        work_of_explain.run(policy, data, request)
 
 
 @app.command()
@@ -118,5 +118,7 @@ def report(
         from hedgerow.cli.work import prepare
 
         prepare()
-        plan = work_of_report.Plan(against or [], outcome or [], row, title, unit, loss_unit)
-        work_of_report.run(policy, data, plan, out)
+        request = work_of_report.ReportRequest(
+            against or [], outcome or [], row, title, unit, loss_unit
+        )
+        work_of_report.run(policy, data, request, out)

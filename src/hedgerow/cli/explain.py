@@ -13,10 +13,12 @@ from rich.text import Text
 from hedgerow import explain
 from hedgerow.cli.screen import console, print_facts, say
 from hedgerow.cli.work import features_of
-from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import read_table
+from hedgerow.describe.names import decision_names
+from hedgerow.describe.numbers import listed, number, percent
+from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy, load
-from hedgerow.rules.soft_forest import Forest
+from hedgerow.explain.lens import lens_of
 
 MOST_BACKGROUND = 2000
 """Rows that a decision is compared with; evenly spaced ones of a longer table."""
@@ -25,7 +27,7 @@ NUDGE = 0.1
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExplainRequest:
     """What was asked; None leaves a choice to the library."""
 
     row: int | None
@@ -35,51 +37,58 @@ class Plan:
     figure: Path | None
 
 
-def run(path: Path, data: Path, plan: Plan) -> None:
+def run(path: Path, data: Path, request: ExplainRequest) -> None:
     """Explain one decision, or the policy as a whole."""
-    if plan.figure is not None:
-        _check_figure(plan.figure)
+    if request.figure is not None:
+        _check_figure(request.figure)
     policy = load(path)
     table = read_table(data)
     X = features_of(policy, table)
-    if plan.row is None:
-        _whole(policy, X, path, data, plan)
+    if request.row is None:
+        _whole(policy, X, path, data, request)
     else:
-        _one(policy, table, X, path, data, plan)
+        _one(policy, table, X, path, data, request)
 
 
 def _one(
-    policy: RobustPolicy, table: pd.DataFrame, X: pd.DataFrame, path: Path, data: Path, plan: Plan
+    policy: RobustPolicy,
+    table: pd.DataFrame,
+    X: pd.DataFrame,
+    path: Path,
+    data: Path,
+    request: ExplainRequest,
 ) -> None:
     """Why this row's decision."""
-    row = plan.row or 0
+    row = request.row or 0
     if not 1 <= row <= len(X):
         raise ValueError(f"There is no row {row}: {data} has {len(X):,} rows, and the first is 1.")
-    others = X if plan.background is None else features_of(policy, read_table(plan.background))
+    others = (
+        X if request.background is None else features_of(policy, read_table(request.background))
+    )
     spaced = np.unique(np.linspace(0, len(others) - 1, MOST_BACKGROUND).astype(int))
     found = explain.attribute(policy, X.iloc[row - 1], others.iloc[spaced])
     found = found.grouped(_groups(policy))
-    names = _decision_names(policy)
-    chosen = _decision(plan.decision, names, found)
-    where = plan.background or data
+    names = _names(policy)
+    chosen = _decision(request.decision, names, found)
+    where = request.background or data
     print_facts(
         [
             ("policy", str(path)),
             ("row", f"{row:,} of {len(X):,} in {data}"),
-            (names[chosen], f"{found.decision[chosen]:.4g}"),
+            (names[chosen], number(found.decision[chosen])),
             (
                 "usually",
-                f"{found.baseline[chosen]:.4g}, the mean over {len(spaced):,} rows of {where}",
+                f"{number(found.baseline[chosen])}, the mean over {len(spaced):,} rows of {where}",
             ),
         ]
     )
     say(
         "\nWhat sets it apart from the usual decision, by feature (adds up to "
-        f"{found.decision[chosen] - found.baseline[chosen]:+.4g}):"
+        f"{number(found.decision[chosen] - found.baseline[chosen], signed=True)}):"
     )
-    _print_parts(found, table.iloc[row - 1], chosen, plan.top)
+    _print_parts(found, table.iloc[row - 1], chosen, request.top)
     _print_stability(policy, X, row - 1, chosen)
-    if plan.figure is not None:
+    if request.figure is not None:
         from hedgerow.plots import save_figure, waterfall
 
         row_of = table.iloc[row - 1]
@@ -87,43 +96,50 @@ def _one(
             name if np.isfinite(value) else f"{name} = {row_of.get(name)}"
             for name, value in zip(found.names, found.context, strict=True)
         )
-        save_figure(waterfall(replace(found, names=tuple(titles)), chosen), plan.figure)
-        say(f"\nThe figure is in {plan.figure}.")
+        save_figure(waterfall(replace(found, names=tuple(titles)), chosen), request.figure)
+        say(f"\nThe figure is in {request.figure}.")
 
 
-def _whole(policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, plan: Plan) -> None:
+def _whole(
+    policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, request: ExplainRequest
+) -> None:
     """What the policy looks at, and its rules in words."""
     found = explain.importance(policy, X).grouped(_groups(policy))
     print_facts([("policy", str(path)), ("rows", f"{len(X):,} of {data}")])
     say("\nWhat decisions depend on (share of the mean absolute slope, per standard deviation):")
     order, shares = found.ranked(), found.values
-    rows = [(found.names[j], "", f"{shares[j]:.1%}", float(shares[j])) for j in order[: plan.top]]
-    if len(order) > plan.top:
-        rest = shares[order[plan.top :]].sum()
-        rows.append((f"{len(order) - plan.top} others", "", f"{rest:.1%}", float(rest)))
+    rows = [
+        (found.names[j], "", percent(float(shares[j])), float(shares[j]))
+        for j in order[: request.top]
+    ]
+    if len(order) > request.top:
+        rest = float(shares[order[request.top :]].sum())
+        rows.append((f"{len(order) - request.top} others", "", percent(rest), rest))
     _print_bars(rows)
     say("\nThe policy in words:")
-    phrases = {}
-    if policy.columns_:
-        phrases = TableEncoder.from_json(policy.columns_.get("encoder")).phrases()
-    said = explain.words(policy, X, phrases=phrases, decision_names=_decision_names(policy))
+    said = explain.words(policy, X, phrases=policy.encoder_.phrases() if policy.encoder_ else None)
     console().print(Text(f"\n{said}"))
-    if plan.figure is not None:
+    if request.figure is not None:
         from hedgerow.plots import importance, save_figure
 
-        save_figure(importance(found), plan.figure)
-        say(f"\nThe figure is in {plan.figure}.")
+        save_figure(importance(found), request.figure)
+        say(f"\nThe figure is in {request.figure}.")
 
 
 def _print_parts(found: explain.Attribution, row: pd.Series, decision: int, top: int) -> None:
     order, values = found.ranked(decision), found.values[decision]
     rows = [
-        (found.names[j], _shown(row.get(found.names[j])), f"{values[j]:+.3g}", float(values[j]))
+        (
+            found.names[j],
+            _shown(row.get(found.names[j])),
+            number(values[j], 3, signed=True),
+            float(values[j]),
+        )
         for j in order[:top]
     ]
     if len(order) > top:
-        rest = values[order[top:]].sum()
-        rows.append((f"{len(order) - top} others", "", f"{rest:+.3g}", float(rest)))
+        rest = float(values[order[top:]].sum())
+        rows.append((f"{len(order) - top} others", "", number(rest, 3, signed=True), rest))
     _print_bars(rows)
 
 
@@ -145,23 +161,33 @@ def _print_bars(rows: list[tuple[str, str, str, float]]) -> None:
 
 def _print_stability(policy: RobustPolicy, X: pd.DataFrame, row: int, decision: int) -> None:
     """Routes and what is certain nearby."""
-    certain = explain.certificate(policy, X.iloc[row], NUDGE)
     facts = []
-    if isinstance(policy.rule_, Forest):
+    if lens_of(policy).trees is not None:
         routes = explain.routes(policy, X.iloc[[row]])
         needed, leaves = routes.needed()[0], routes.probabilities.shape[-1]
         facts.append(
-            ("routes", f"{np.median(needed):g} of {leaves} carry 99 % of a tree (median of trees)")
+            (
+                "routes",
+                f"{number(np.median(needed))} of {leaves} carry {percent(0.99)} of a tree (median "
+                "of trees)",
+            )
         )
-    facts.append(
-        (
-            "certain",
-            f"between {certain.low[decision]:.4g} and {certain.high[decision]:.4g} if no feature "
-            f"moves by more than {NUDGE:g} standard deviations",
-        )
-    )
+    facts.append(("certain", _certain(policy, X.iloc[row], decision)))
     console().print()
     print_facts(facts)
+
+
+def _certain(policy: RobustPolicy, row: pd.Series, decision: int) -> str:
+    """What the decision cannot leave nearby, or why that is not known."""
+    try:
+        found = explain.certificate(policy, row, NUDGE)
+    except Missing as missing:
+        return f"nothing: {missing}"
+    low, high = number(found.low[decision]), number(found.high[decision])
+    return (
+        f"between {low} and {high} if no feature moves by more than {number(NUDGE)} standard "
+        "deviations"
+    )
 
 
 def _decision(wanted: str | None, names: list[str], found: explain.Attribution) -> int:
@@ -169,30 +195,22 @@ def _decision(wanted: str | None, names: list[str], found: explain.Attribution) 
     if wanted is None:
         return int(np.argmax(np.abs(found.decision - found.baseline)))
     if wanted not in names:
-        raise ValueError(f"There is no decision {wanted!r}; there are {', '.join(names[:12])}.")
+        raise ValueError(f"There is no decision {wanted!r}; there are {listed(names)}.")
     return names.index(wanted)
 
 
-def _decision_names(policy: RobustPolicy) -> list[str]:
-    names = [str(name) for name in (policy.columns_ or {}).get("outcomes") or []]
-    if policy.n_decisions_ == 1:
-        return ["decision"]
-    return (
-        names
-        if len(names) == policy.n_decisions_
-        else [f"decision {k}" for k in range(policy.n_decisions_)]
-    )
+def _names(policy: RobustPolicy) -> list[str]:
+    """What decisions are asked for by; the only one is just that."""
+    return ["decision"] if policy.n_decisions_ == 1 else decision_names(policy)
 
 
 def _groups(policy: RobustPolicy) -> dict[str, list[str]]:
     """Features that came of one column of the table."""
-    if not policy.columns_:
-        return {}
-    return TableEncoder.from_json(policy.columns_.get("encoder")).groups()
+    return policy.encoder_.groups() if policy.encoder_ else {}
 
 
 def _shown(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, int | float | np.number) else str(value)
+    return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
 
 
 def _check_figure(path: Path) -> None:

@@ -178,7 +178,7 @@ def fit(
         from hedgerow.cli import work
 
         work.prepare()
-        plan = work.Plan(
+        request = work.FitRequest(
             outcomes=outcome,
             features=None if features is None else listed(features),
             holding=holding or [],
@@ -197,4 +197,4 @@ def fit(
             steps=steps,
             seed=seed,
         )
-        work.fit(data, plan, out)
+        work.fit(data, request, out)

@@ -19,7 +19,7 @@ LARGE = 3_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReportRequest:
     """What the report was asked to hold; None and empty leave it to the library."""
 
     against: list[Path]
@@ -30,13 +30,13 @@ class Plan:
     loss_unit: str
 
 
-def run(path: Path, data: Path, plan: Plan, out: Path) -> None:
+def run(path: Path, data: Path, request: ReportRequest, out: Path) -> None:
     """Write the report of a policy on a table with outcomes."""
     check_page_target(out)
     policy = load(path)
-    others = {_name(file, plan.against): load(file) for file in plan.against}
+    others = {_name(file, request.against): load(file) for file in request.against}
     table = read_table(data)
-    Y = _outcomes(policy, path, table, data, plan.outcomes)
+    Y = _outcomes(policy, path, table, data, request.outcomes)
     with counting("report") as progress:
         write_report(
             policy,
@@ -44,10 +44,10 @@ def run(path: Path, data: Path, plan: Plan, out: Path) -> None:
             Y,
             out,
             against=others,
-            row=plan.row,
-            title=plan.title,
-            unit=plan.unit,
-            loss_unit=plan.loss_unit,
+            row=request.row,
+            title=request.title,
+            unit=request.unit,
+            loss_unit=request.loss_unit,
             progress=progress,
         )
     size = out.stat().st_size
@@ -55,7 +55,7 @@ def run(path: Path, data: Path, plan: Plan, out: Path) -> None:
         [
             ("policy", str(path)),
             ("data", f"{len(table):,} rows of {data}"),
-            *([("against", ", ".join(map(str, plan.against)))] if plan.against else []),
+            *([("against", ", ".join(map(str, request.against)))] if request.against else []),
             ("written", f"{out}, {size / 1e6:.2f} MB, one file that needs no network"),
         ]
     )
@@ -67,7 +67,7 @@ def _outcomes(
     policy: RobustPolicy, path: Path, table: pd.DataFrame, data: Path, given: list[str]
 ) -> pd.DataFrame:
     """What then happened, by the names given or by those of training."""
-    names = given or (policy.columns_ or {}).get("outcomes")
+    names = given or policy.outcome_names_
     if not names:
         raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
     missing = [name for name in names if name not in table.columns]

@@ -7,7 +7,6 @@ names are for ``--debug``.
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,25 +15,13 @@ from typing import Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
+from hedgerow._progress import Report, objective_words, stages
+
 EXPECTED = (ValueError, TypeError, OSError, ImportError)
 """What the package raises, with a sentence, when it is given something it cannot use."""
-
-BETWEEN_LINES = 60.0
-"""Seconds between lines of progress, where there is no terminal."""
-PACE_OVER = 1800.0
-"""Seconds that the time left is judged by: tasks may end minutes apart."""
 
 _settings = {"debug": False}
 
@@ -77,26 +64,21 @@ def guarded(interrupted: str = "Stopped; nothing was saved.") -> Iterator[None]:
 
 
 @contextmanager
-def progress(description: str) -> Iterator[Callable[[int, int, float], None]]:
-    """Show a bar on standard error; yield what ``RobustPolicy(verbose=...)`` should call."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-    )
-    screen = console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task(description, total=None, note="compiling")
-
-        def report(done: int, total: int, objective: float) -> None:
-            note = f"{done}/{total} steps, objective {objective:.4g}"
-            if done == total:
-                note = "robust value"
-            bar.update(task, completed=done, total=total, note=note)
-
+def counting(description: str) -> Iterator[Report]:
+    """Show how far many tasks have come, on standard error; yield what to call."""
+    with stages(console(stderr=True)) as stage, stage(description) as report:
         yield report
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Callable[[int, int, float], None]]:
+    """Show training on standard error; yield what ``RobustPolicy(verbose=...)`` should call."""
+    with counting(description) as report:
+
+        def trained(done: int, total: int, objective: float) -> None:
+            report(done, total, "robust value" if done == total else objective_words(objective))
+
+        yield trained
 
 
 def print_facts(facts: list[tuple[str, str]]) -> None:
@@ -107,41 +89,6 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
     for name, value in facts:
         table.add_row(name, Text(value))
     console().print(table)
-
-
-@contextmanager
-def counting(description: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Show a bar over many tasks on standard error, with the time left; yield what to call.
-
-    Where standard error is a file, a line a minute.
-    """
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        said = [time.monotonic()]
-
-        def say_now_and_then(done: int, total: int, note: str) -> None:
-            if time.monotonic() - said[0] >= BETWEEN_LINES:
-                said[0] = time.monotonic()
-                screen.print(f"{description}: {done} of {total} {note}".rstrip())
-
-        yield say_now_and_then
-        return
-    settings: Any = {"speed_estimate_period": PACE_OVER}
-    with Progress(*columns, console=screen, transient=True, **settings) as bar:
-        task = bar.add_task(description, total=None, note="")
-
-        def report(done: int, total: int, note: str) -> None:
-            bar.update(task, completed=done, total=total, note=note)
-
-        yield report
 
 
 def print_rows(headings: list[str], rows: list[list[str]], *, breaks: set[int]) -> None:
@@ -156,7 +103,7 @@ def print_rows(headings: list[str], rows: list[list[str]], *, breaks: set[int]) 
 
 
 def _is_figure(text: str) -> bool:
-    return not text.strip("–+-.0123456789 %")
+    return not text.strip("–−+-.,0123456789 \u00a0%<>∞")
 
 
 def _sentence(error: Exception) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import TimeSeriesSplit
 
-from hedgerow.ambiguity import ERM
 from hedgerow.cli.screen import counting
 from hedgerow.data.nominal import Nominal
+from hedgerow.describe.numbers import number
 from hedgerow.estimator import RobustPolicy
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import SCSC
@@ -31,7 +31,7 @@ def choose(
     solver = SCSC(nodes=1)  # the search's own
     if policy.solver is not None:
         solver.set_params(steps=policy.solver.steps)
-    hedges = not isinstance(policy.ambiguity, ERM)
+    hedges = policy.given_.description().hedges
     tried: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
     tried |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
     search = RobustPolicyCV(
@@ -45,7 +45,7 @@ def choose(
     with counting("searching") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say of the data, training says again
         search.set_params(
-            verbose=lambda done, total, least: report(done, total, f"least loss {least:.4g}")
+            verbose=lambda done, total, least: report(done, total, f"least loss {number(least)}")
         )
         search.fit(X, y)
     return search.policy(), _words(search, hedges, solver.steps, kind)
@@ -56,10 +56,12 @@ def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str) -> str:
     chosen, best = search.best_params_, search.cv_results_.iloc[0]
     words = []
     if math.isfinite(chosen["penalty"]):
-        words = [f"{name} {chosen[name]:g}" for name in ("penalty", "epsilon") if name in chosen]
+        words = [
+            f"{name} {number(chosen[name])}" for name in ("penalty", "epsilon") if name in chosen
+        ]
     elif hedges:
         words = ["empirical risk"]
     words.append(f"{chosen['steps']:,} of {most:,} steps")
     folds = f"by {FOLDS} folds" + (" in order of time" if kind == "time" else "")
-    loss = f"{best['mean_loss']:.4g} ± {best['standard_error']:.2g}"
+    loss = f"{number(best['mean_loss'])} ± {number(best['standard_error'], 2)}"
     return f"{', '.join(words)}, {folds}: held-out loss {loss}"

@@ -12,7 +12,7 @@ refused in one sentence that names the column.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow.data.table_files import require_pandas
+from hedgerow.describe.numbers import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 NUMBER, CATEGORY, DATE = "number", "category", "date"
 DATE_PARTS = ("weekday", "month", "day_of_year")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
-_LISTED = 12
 _SPOILT = 0.1
 
 
@@ -47,6 +47,15 @@ class Column:
         if self.kind == NUMBER:
             return [self.name]
         return [f"{self.name}_{part}" for part in (self.values or DATE_PARTS)]
+
+    @property
+    def labels(self) -> list[str]:
+        """The same in words."""
+        if self.kind == CATEGORY:
+            return [f"{self.name} = {value}" for value in self.values]
+        if self.kind == DATE:
+            return [f"{part.replace('_', ' ')} of {self.name}" for part in DATE_PARTS]
+        return [self.name]
 
     @property
     def treatment(self) -> str:
@@ -108,7 +117,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if missing:
             raise ValueError(
                 f"The table lacks {_columns(missing)}, which the policy was trained with; "
-                f"it has {_listed(table.columns)}."
+                f"it has {listed(table.columns)}."
             )
         features: dict[str, np.ndarray] = {}
         for column in self.columns_:
@@ -124,6 +133,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the features that came of each column."""
         check_is_fitted(self, "columns_")
         return {column.name: column.features for column in self.columns_}
+
+    def labels(self) -> list[str]:
+        """Return the features' names in words, in their order: "sky = sun", "weekday of day"."""
+        check_is_fitted(self, "columns_")
+        return [label for column in self.columns_ for label in column.labels]
 
     def phrases(self) -> dict[str, str]:
         """Return what a one-hot feature says in words: sky_sun says "sky is sun"."""
@@ -179,7 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
     """Return one column as float64, or say that it is absent, incomplete or not numeric."""
     if name not in table.columns:
-        raise ValueError(f"There is no column {name!r}; the table has {_listed(table.columns)}.")
+        raise ValueError(f"There is no column {name!r}; the table has {listed(table.columns)}.")
     return _encoded(table[name], Column(name, NUMBER))[name]
 
 
@@ -260,7 +274,7 @@ def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
         raise ValueError(f"Column {column.name!r} must hold numbers, but one value is {value!r}.")
     infinite = int(np.isinf(numbers).sum())
     if infinite:
-        raise ValueError(f"Column {column.name!r} has {_counted(infinite, 'infinite value')}.")
+        raise ValueError(f"Column {column.name!r} has {counted(infinite, 'infinite value')}.")
     return [numbers]
 
 
@@ -270,7 +284,7 @@ def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
     if unseen:
         raise ValueError(
             f"Column {column.name!r} holds {unseen[0]!r}, which was not seen in training; the "
-            f"known values are {_listed(column.values)}."
+            f"known values are {listed(column.values)}."
         )
     labels = np.array(labels, dtype=object)
     return [(labels == value).astype(np.float64) for value in column.values]
@@ -326,7 +340,7 @@ def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
     if 0 < unreadable.mean() <= _SPOILT:
         value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
         raise ValueError(
-            f"Column {name!r} holds numbers, except for {_counted(rows, 'row')} such as {value!r}; "
+            f"Column {name!r} holds numbers, except for {counted(rows, 'row')} such as {value!r}; "
             "correct them or leave those rows out."
         )
 
@@ -335,20 +349,10 @@ def _refuse_missing(series: pd.Series) -> None:
     missing = int(series.isna().sum())
     if missing:
         raise ValueError(
-            f"Column {series.name!r} has {_counted(missing, 'missing value')}; fill in or drop "
+            f"Column {series.name!r} has {counted(missing, 'missing value')}; fill in or drop "
             "those rows, nothing is imputed."
         )
 
 
-def _listed(names: Iterable[Any]) -> str:
-    names = [str(name) for name in names]
-    more = f", … ({len(names)} in all)" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
-
-
 def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {_listed(names)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"

@@ -23,6 +23,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
 from hedgerow._components import Component
+from hedgerow.describe.parts import NominalDescription
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ class Nominal(Component):
         """Return the nominal distribution of rows (X, Y) with non-negative weights."""
         raise NotImplementedError
 
+    def description(self) -> NominalDescription:
+        """Say what becomes of rows."""
+        return NominalDescription(type(self).__name__)
+
 
 class EmpiricalNominal(Nominal):
     """The empirical distribution; exactly equal contexts are grouped, in O(N log N)."""
@@ -82,6 +87,10 @@ class EmpiricalNominal(Nominal):
         """Group exact ties of the rows of X."""
         X, Y, weights = _drop_weightless(X, Y, weights)
         return _grouped(X, Y, weights, _tie_labels(X))
+
+    def description(self) -> NominalDescription:
+        """They stay as they are."""
+        return NominalDescription("empirical: history as it is")
 
 
 class AdaptedNominal(Nominal):
@@ -101,6 +110,12 @@ class AdaptedNominal(Nominal):
         """Cells must be a positive whole number."""
         if self.cells is not None:
             _checks.count("cells", self.cells)
+
+    def description(self) -> NominalDescription:
+        """Similar ones are taken together."""
+        return NominalDescription(
+            "adapted: contexts gathered in cells", "similar rows taken together"
+        )
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Quantise contexts, then group them."""
@@ -135,6 +150,13 @@ class NeighbourNominal(Nominal):
     def check(self) -> None:
         """The number of neighbours must be a positive whole number."""
         _checks.count("k", self.k)
+
+    def description(self) -> NominalDescription:
+        """Each has the outcomes of its neighbours."""
+        return NominalDescription(
+            f"neighbour: each context with the outcomes of its {self.k} nearest",
+            "each with what happened on similar rows",
+        )
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Look up neighbours and weight their outcomes."""

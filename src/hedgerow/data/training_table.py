@@ -30,15 +30,18 @@ WHOLE = 2**32
 class Batch(NamedTuple):
     """Some contexts with their outcomes, in working units.
 
-    ``bulk``, where known, are points around which a context's mass gathers when it is moved.
+    ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
+    distribution m_k. ``modes``, where known, are points around which a context's mass gathers when
+    it is moved.
     """
 
     contexts: Float[Array, "b d"]
+    mass: Float[Array, " b"]
     outcomes: Float[Array, "b n y"]
     outcome_mass: Float[Array, "b n"]
     context_slot: Int[Array, " b"]
     entry_slot: Int[Array, "b n"]
-    bulk: Float[Array, "b s d"] | None = None
+    modes: Float[Array, "b s d"] | None = None
 
 
 class TrainingTable(eqx.Module):
@@ -110,10 +113,20 @@ class TrainingTable(eqx.Module):
         """Draw a minibatch of ``size`` contexts with their outcomes."""
         key_context, key_outcome = jax.random.split(key)
         contexts = self._draw_contexts(key_context, size)
-        return self.gather(contexts, jax.random.uniform(key_outcome, (len(contexts), 1)))
+        equal = jnp.full(len(contexts), 1 / len(contexts), self.contexts.dtype)
+        phase = jax.random.uniform(key_outcome, (len(contexts), 1))
+        return self.gather(contexts, equal, phase)
 
-    def gather(self, contexts: Int[Array, " b"], phase: Float[Array, "b 1"] | float = 0.5) -> Batch:
-        """Collect the given contexts; ``phase`` places the systematic sample of large ones."""
+    def gather(
+        self,
+        contexts: Int[Array, " b"],
+        mass: Float[Array, " b"],
+        phase: Float[Array, "b 1"] | float = 0.5,
+    ) -> Batch:
+        """Collect the given contexts, each with what it counts.
+
+        ``phase`` places the systematic sample of the outcomes of large ones.
+        """
         n = self.most_outcomes
         count = self.count[contexts][:, None]
         place = jnp.arange(n, dtype=jnp.int32)
@@ -121,11 +134,12 @@ class TrainingTable(eqx.Module):
         sampled = ((place + phase) * (count / n)).astype(jnp.int32)
         place_in_context = jnp.minimum(jnp.where(complete, place, sampled), count - 1)
         entries = self.start[contexts][:, None] + place_in_context
-        mass = jnp.where(complete & (place >= count), 0.0, self.entry_mass[entries])
+        shares = jnp.where(complete & (place >= count), 0.0, self.entry_mass[entries])
         return Batch(
             contexts=self.contexts[contexts],
             outcomes=self.outcomes[self.entry_outcome[entries]],
-            outcome_mass=mass / jnp.sum(mass, axis=1, keepdims=True),
+            mass=mass,
+            outcome_mass=shares / jnp.sum(shares, axis=1, keepdims=True),
             context_slot=contexts,
             entry_slot=entries,
         )

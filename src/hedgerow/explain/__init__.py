@@ -1,7 +1,7 @@
 """Why this decision, for a person: routes, derivatives, importance, attribution, rules in words.
 
-Everything is in the user's units and in float64, whatever the policy was trained in. Forests are
-explained in closed form; other rules are differentiated automatically where that means anything.
+Everything is in the user's units and in float64, whatever the policy was trained in. What a rule
+offers of itself (``trees``, ``bounds``, ``path_integrals``) is used; else JAX differentiates it.
 """
 
 from hedgerow.explain.attribution import Attribution, attribute
@@ -13,6 +13,7 @@ from hedgerow.explain.importance import (
     route_importance,
 )
 from hedgerow.explain.routes import Routes, route_gradients, route_hessians, routes
+from hedgerow.explain.rule_text import RuleWords, words
 from hedgerow.explain.sensitivity import (
     Certificate,
     certificate,
@@ -21,7 +22,6 @@ from hedgerow.explain.sensitivity import (
     lipschitz,
 )
 from hedgerow.explain.shapley import shap_values
-from hedgerow.explain.words import RuleWords, words
 
 __all__ = [
     "Attribution",

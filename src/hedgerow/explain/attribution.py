@@ -4,8 +4,8 @@
     Σ_j φ_j = f(x) − (1/N) Σ_i f(x^i)                                (completeness)
 
 What sets this decision apart from the average one, feature by feature, in the decision's own units.
-The integrals are adaptive (``explain.quadrature``; networks: ``explain.networks``); by how much
-completeness fails in the end is part of the answer.
+The integrals are adaptive (``explain.quadrature``) or the rule's own (``path_integrals``); by how
+much completeness fails in the end is part of the answer.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from jaxtyping import Float, Int
 from sklearn.inspection import permutation_importance as _permuted
 
 from hedgerow import _checks
-from hedgerow.explain.lens import Lens, forest_of, gathered, lens_of
+from hedgerow.describe.numbers import percent
+from hedgerow.explain.lens import Lens, gathered, lens_of, trees_of
 
 L = TypeVar("L", bound=Lens)
 
@@ -63,7 +64,7 @@ class Importance:
     def __str__(self) -> str:
         """List the shares, the largest first."""
         shares = self.values
-        return "\n".join(f"{shares[j]:7.1%}  {self.names[j]}" for j in self.ranked())
+        return "\n".join(f"{percent(float(shares[j])):>8}  {self.names[j]}" for j in self.ranked())
 
 
 def importance(
@@ -88,20 +89,20 @@ def importance(
 def route_importance(
     policy: Any, X: Any, sample_weight: Any = None, *, per: str = "deviation"
 ) -> Importance:
-    """Return the paper's second form, an upper bound of ``importance``, for forests only.
+    """Return the paper's second form, an upper bound of ``importance``, for rules with trees only.
 
     The sum over routes of ‖∂p/∂x_j · π‖₁: what features move, whether or not it cancels.
     """
-    forest, rows, weights, spread = _asked(forest_of(policy), X, sample_weight, per)
-    norms = np.abs(forest.forest.leaves).sum(axis=2)
+    lens, rows, weights, spread = _asked(trees_of(policy), X, sample_weight, per)
+    norms = np.abs(lens.trees.leaves).sum(axis=2)
 
     def work(piece: np.ndarray) -> np.ndarray:
-        chances, slopes = forest.forest.route_slopes(piece.T)
+        chances, slopes = lens.trees.route_slopes(piece.T)
         sizes = chances.transpose(2, 0, 1) * norms
         return np.einsum("rtl,rtld->rd", sizes, np.abs(slopes)) / len(norms)
 
-    found = forest._in_pieces(work, forest.standard(rows), power=2)
-    return Importance(weights @ found * forest.factor * spread, forest.names)
+    found = lens.in_pieces(work, lens.standard(rows), power=2)
+    return Importance(weights @ found * lens.factor * spread, lens.names)
 
 
 def permutation_importance(

@@ -2,8 +2,8 @@
 
     f(x) = z_unit · rule( (x − centre)·factor ),      ∂f/∂x_j = factor_j · ∂f/∂x̃_j
 
-Forests have their derivatives in closed form (``explain.forests``); other rules are differentiated
-by JAX. Work is done in pieces of bounded size, whatever the number of rows.
+Rules that are trees have their derivatives in closed form (``FittedRule.trees``); others are
+differentiated by JAX. Work is done in pieces of bounded size, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -11,30 +11,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow._components import double
+from hedgerow.describe.names import feature_names
+from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
-from hedgerow.explain import networks
-from hedgerow.explain.forests import ForestArrays
 from hedgerow.explain.quadrature import integrate
 from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule
-from hedgerow.rules.soft_forest import Forest
-from hedgerow.rules.two_layer import TwoLayerNetwork
+from hedgerow.rules.forest_arrays import ForestArrays
 
 NUMBERS_AT_ONCE = 2_000_000
 """Numbers in the largest array of a piece of work."""
-CELLS = (8, 32, 128)
-"""Of the grids that a network's kinks are placed on, one after the other."""
 DENSE = 64
 """Rows of a piece for rules that JAX differentiates: a multiple of this, so that few compile."""
 
@@ -46,18 +42,16 @@ class Lens(ABC):
         self.policy = policy
         self.units = policy.units_
         self.factor = policy.units_.x_factor
-        self.names = names_of(policy)
+        self.names = tuple(feature_names(policy))
+
+    @property
+    def trees(self) -> ForestArrays | None:
+        """The rule's trees, their leaves in the user's units; None if it has none."""
+        return None
 
     def contexts(self, X: Any) -> Float[np.ndarray, "rows d"]:
         """Check contexts and return them as float64, in the user's units."""
-        if hasattr(X, "columns"):
-            return self.policy._contexts(X, reset=False)
-        X = check_array(_checks.numeric("X", X), dtype="float64", input_name="X")
-        if X.shape[1] != len(self.names):
-            raise ValueError(
-                f"X has {X.shape[1]} feature(s), but the policy was fitted with {len(self.names)}."
-            )
-        return X
+        return self.policy.contexts(X)
 
     def context(self, x: Any) -> Float[np.ndarray, " d"]:
         """Check one context, given as a row of a table, (features,) or (1, features)."""
@@ -76,15 +70,15 @@ class Lens(ABC):
 
     def decide(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
         """Decisions in float64."""
-        return self._in_pieces(self._decide, self.standard(X))
+        return self.in_pieces(self._decide, self.standard(X))
 
     def gradients(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d"]:
         """∂f/∂x per unit of each feature."""
-        return self._in_pieces(self._gradients, self.standard(X)) * self.factor
+        return self.in_pieces(self._gradients, self.standard(X)) * self.factor
 
     def hessians(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d e"]:
         """∂²f/∂x∂x' per units of the two features."""
-        found = self._in_pieces(self._hessians, self.standard(X), power=2)
+        found = self.in_pieces(self._hessians, self.standard(X), power=2)
         return found * self.factor[:, None] * self.factor
 
     def line_integrals(
@@ -123,7 +117,8 @@ class Lens(ABC):
         found = self._decide(points.reshape(-1, starts.shape[1]))
         return found.reshape(len(alphas), len(starts), -1)
 
-    def _in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
+    def in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
+        """Do work on standardised contexts in pieces that memory can hold."""
         pieces = _slices(len(x), self._cost(power))
         return np.concatenate([work(x[piece]) for piece in pieces])
 
@@ -146,32 +141,36 @@ class Lens(ABC):
     ) -> np.ndarray: ...
 
 
-class ForestLens(Lens):
-    """A forest: everything in closed form."""
+class TreeLens(Lens):
+    """A rule that is trees: everything in closed form."""
 
-    def __init__(self, policy: RobustPolicy) -> None:
+    def __init__(self, policy: RobustPolicy, trees: ForestArrays) -> None:
         super().__init__(policy)
-        rule = cast(Forest, policy.rule_)
-        self.forest = ForestArrays.of(rule, len(self.names), self.units.z_unit)
+        self._trees = trees.in_units(policy.units_.z_unit)
+
+    @property
+    def trees(self) -> ForestArrays:
+        """The rule's trees."""
+        return self._trees
 
     def _cost(self, power: int) -> int:
-        trees, leaves, decisions = self.forest.leaves.shape
+        trees, leaves, decisions = self.trees.leaves.shape
         return trees * leaves * (decisions if power == 1 else len(self.names) ** 2)
 
     def _decide(self, x: np.ndarray) -> np.ndarray:
-        return self.forest.decide(self.forest.logits(x.T)).T
+        return self.trees.decide(self.trees.logits(x.T)).T
 
     def _gradients(self, x: np.ndarray) -> np.ndarray:
-        return self.forest.gradients(x.T)
+        return self.trees.gradients(x.T)
 
     def _hessians(self, x: np.ndarray) -> np.ndarray:
-        return self.forest.hessians(x.T)
+        return self.trees.hessians(x.T)
 
     def _line_sums(
         self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
     ) -> np.ndarray:
         """Logits are linear along a line, so features enter only at the end of it."""
-        forest, rows = self.forest, len(starts)
+        forest, rows = self.trees, len(starts)
         first, last = forest.logits(starts.T), forest.logits(end[:, None])
         along = first[:, :, None, :] + (last - first)[:, :, None, :] * alphas[:, None]
         trees, gates = first.shape[:2]
@@ -181,7 +180,7 @@ class ForestLens(Lens):
 
 
 class SmoothLens(Lens):
-    """Any other rule: derivatives by JAX, in float64."""
+    """Any other rule: derivatives by JAX, in float64; along lines, the rule's own if it has any."""
 
     def __init__(self, policy: RobustPolicy) -> None:
         super().__init__(policy)
@@ -191,6 +190,16 @@ class SmoothLens(Lens):
     def _cost(self, power: int) -> int:
         inside = sum(np.size(leaf) for leaf in jax.tree.leaves(self.rule)) // len(self.names)
         return max(inside, self.policy.n_decisions_ * len(self.names) ** power)
+
+    def line_integrals(
+        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: float
+    ) -> np.ndarray:
+        """As the rule knows best; if it does not, by quadrature."""
+        unit = self.units.z_unit
+        found = self.policy.rule_.path_integrals(starts, end, weights, tolerance / unit)
+        if found is None:
+            return super().line_integrals(starts, end, weights, tolerance)
+        return found * unit[:, None]
 
     def _run(self, work: Callable, x: np.ndarray) -> np.ndarray:
         padded = np.pad(x, ((0, -len(x) % DENSE), (0, 0)), mode="edge")
@@ -215,53 +224,25 @@ class SmoothLens(Lens):
         return np.einsum("mnkd,nd->mkd", found, steps)
 
 
-class NetworkLens(SmoothLens):
-    """A two-layer network: lines are integrated from kink to kink."""
-
-    def line_integrals(
-        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: float
-    ) -> np.ndarray:
-        """Refine the grid that kinks are placed on until it makes no difference."""
-        found = self._on_grid(starts, end, weights, CELLS[0])
-        for cells in CELLS[1:]:
-            coarse, found = found, self._on_grid(starts, end, weights, cells)
-            if np.abs(found - coarse).max() <= tolerance:
-                break
-        return found
-
-    def _on_grid(
-        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, cells: int
-    ) -> np.ndarray:
-        with jax.enable_x64(True):
-            given = (jnp.asarray(part) for part in (starts, end, weights))
-            found = networks.line_integrals(self.rule, *given, cells)
-        return np.asarray(found) * self.units.z_unit[:, None]
-
-
 def lens_of(policy: Any) -> Lens:
     """Look at a fitted policy."""
     policy = _checks.fitted_policy(policy)
     check_is_fitted(policy, "rule_")
-    kinds = {Forest: ForestLens, TwoLayerNetwork: NetworkLens}
-    return kinds.get(type(policy.rule_), SmoothLens)(policy)
+    trees = policy.rule_.trees(policy.n_features_in_)
+    return SmoothLens(policy) if trees is None else TreeLens(policy, trees)
 
 
-def forest_of(policy: Any) -> ForestLens:
-    """Look at a fitted policy that must be a forest."""
+def trees_of(policy: Any, needed: str = "Only rules with trees have routes") -> TreeLens:
+    """Look at a fitted policy whose rule must be trees."""
     lens = lens_of(policy)
-    if not isinstance(lens, ForestLens):
-        raise TypeError(
-            f"Only forests have routes; the policy's rule is a {type(policy.rule_).__name__}."
-        )
+    if not isinstance(lens, TreeLens):
+        raise Missing(policy.rule_, "trees", needed)
     return lens
 
 
-def names_of(policy: RobustPolicy) -> tuple[str, ...]:
-    """What the features are called."""
-    names = getattr(policy, "feature_names_in_", None)
-    if names is None:
-        names = [f"feature {i}" for i in range(policy.n_features_in_)]
-    return tuple(str(name) for name in names)
+def decided(policy: RobustPolicy, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
+    """Decisions for checked contexts, the very numbers that ``predict`` gives."""
+    return policy.rule_.decide(policy.units_.contexts(X, np.float64)) * policy.units_.z_unit
 
 
 def gathered(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:

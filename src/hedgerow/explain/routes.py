@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow import _checks
-from hedgerow.explain.lens import forest_of
+from hedgerow.explain.lens import trees_of
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,27 @@ class Routes:
 
 def routes(policy: Any, X: Any) -> Routes:
     """Return the probability of every route of every tree, for each row of X."""
-    lens = forest_of(policy)
+    lens = trees_of(policy)
     x = lens.standard(lens.contexts(X))
-    found = lens._in_pieces(lambda piece: lens.forest.routes(piece.T).transpose(2, 0, 1), x)
-    return Routes(found, lens.forest.leaves)
+    found = lens.in_pieces(lambda piece: lens.trees.routes(piece.T).transpose(2, 0, 1), x)
+    return Routes(found, lens.trees.leaves)
 
 
 def route_gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d"]:
     """Return ∂p/∂x_j of every route, per unit of each feature."""
-    lens = forest_of(policy)
+    lens = trees_of(policy)
 
     def work(piece: np.ndarray) -> np.ndarray:
-        chances, slopes = lens.forest.route_slopes(piece.T)
+        chances, slopes = lens.trees.route_slopes(piece.T)
         return chances.transpose(2, 0, 1)[..., None] * slopes
 
     x = lens.standard(lens.contexts(X))
-    return lens._in_pieces(work, x, power=2) * lens.factor
+    return lens.in_pieces(work, x, power=2) * lens.factor
 
 
 def route_hessians(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d e"]:
     """Return ∂²p/∂x_j∂x_m of every route, per units of the two features."""
-    lens = forest_of(policy)
+    lens = trees_of(policy)
     x = lens.standard(lens.contexts(X))
-    found = lens._in_pieces(lambda piece: lens.forest.route_hessians(piece.T), x, power=2)
+    found = lens.in_pieces(lambda piece: lens.trees.route_hessians(piece.T), x, power=2)
     return found * lens.factor[:, None] * lens.factor

@@ -3,8 +3,8 @@
     |f(x') − f(x)| ≤ L·‖x' − x‖      everywhere (paper: prop-srf-lip, with the sharp constants)
     f(x') ∈ [low, high]              for every x' with |x'_j − x_j| ≤ change_j
 
-The second is local: bounds are carried from the leaves to the root of every tree, or through the
-layers of a network, and compared with the gradient at x plus the largest possible curvature.
+The second is local: the rule states bounds over a box (``FittedRule.bounds``); those of trees are
+compared with the gradient at x plus the largest possible curvature.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
-from hedgerow.decisions import DecisionSet, Product, Simplex
-from hedgerow.explain.lens import ForestLens, Lens, lens_of
-from hedgerow.rules.affine import AffineRule, ConstantRule
-from hedgerow.rules.two_layer import TwoLayerNetwork
+from hedgerow.describe.numbers import listed, number
+from hedgerow.describe.parts import Missing
+from hedgerow.explain.lens import Lens, lens_of
+from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.theory.forests import ForestConstants, constants_of, policy_constants
 
 
@@ -42,7 +40,7 @@ def lipschitz(policy: Any) -> ForestConstants:
     """Return how steep a forest can be, in decision units per unit of the features.
 
     ``.lipschitz`` and ``.smoothness`` are the sharpest known here, ``.uniform_…`` those of DESIGN
-    §2.6, ``.printed_…`` the paper's. Only forests have them; ``certificate`` serves every rule.
+    §2.6, ``.printed_…`` the paper's. Only rules with trees have them; ``certificate`` serves more.
     """
     return policy_constants(_checks.fitted_policy(policy))
 
@@ -76,18 +74,18 @@ class Certificate:
 
     def __str__(self) -> str:
         """Say it in one sentence per decision."""
-        moved = [
-            f"{name} by {change:.4g}"
+        moved = listed(
+            f"{name} by {number(change)}"
             for name, change in zip(self.names, self.change, strict=True)
             if change > 0
-        ]
-        inputs = ", ".join(moved[:5]) + (f" and {len(moved) - 5} more" if len(moved) > 5 else "")
+        )
         lines = []
         for k, bound in enumerate(self.bound):
-            which = "The decision" if len(self.bound) == 1 else f"Decision {k}"
+            which = "The decision" if len(self.bound) == 1 else f"Decision {k + 1}"
             lines.append(
-                f"{which} ({self.decision[k]:.4g}) moves by at most {bound:.3g}, to between "
-                f"{self.low[k]:.4g} and {self.high[k]:.4g}, if inputs move by at most: {inputs}."
+                f"{which} ({number(self.decision[k])}) moves by at most {number(bound, 3)}, to "
+                f"between {number(self.low[k])} and {number(self.high[k])}, if inputs move by at "
+                f"most: {moved}."
             )
         return "\n".join(lines)
 
@@ -98,7 +96,8 @@ def certificate(policy: Any, x: Any, change: Any) -> Certificate:
     Parameters
     ----------
     policy : RobustPolicy
-        A fitted forest, affine or constant rule, or two-layer network.
+        A fitted policy whose rule states bounds: a forest, an affine or constant rule, a
+        two-layer network, or one with ``bounds`` of its own.
     x : (features,)
         The input.
     change : float, (features,) or dict of name → float
@@ -108,14 +107,15 @@ def certificate(policy: Any, x: Any, change: Any) -> Certificate:
     lens = lens_of(policy)
     one = lens.context(x)
     room = _room(lens, change)
-    centre, width = lens.standard(one[None]).T, (room * lens.factor)[:, None]
-    decision = lens.decide(one[None])[0]
-    if isinstance(lens, ForestLens):
-        low, high = (end[:, 0] for end in lens.forest.bounds(centre, width))
-        steepest = _taylor(lens, centre, width[:, 0])
+    centre, width = lens.standard(one[None])[0], room * lens.factor
+    decision, rule = lens.decide(one[None])[0], lens.policy.rule_
+    bounds = rule.bounds(centre, width)
+    if bounds is None:
+        raise Missing(rule, "bounds", "A certificate needs bounds on decisions over a box")
+    low, high = (end * lens.units.z_unit for end in bounds)
+    if lens.trees is not None:
+        steepest = _taylor(lens.trees, centre, width)
         low, high = np.maximum(low, decision - steepest), np.minimum(high, decision + steepest)
-    else:
-        low, high = _through_layers(lens, centre[:, 0], width[:, 0])
     # Rounding must not leave the decision outside of its own bounds.
     return Certificate(
         decision, np.minimum(low, decision), np.maximum(high, decision), room, lens.names
@@ -128,8 +128,7 @@ def _room(lens: Lens, change: Any) -> np.ndarray:
         unknown = [str(name) for name in change if str(name) not in lens.names]
         if unknown:
             raise ValueError(
-                f"There is no feature {unknown[0]!r}; the features are {', '.join(lens.names[:12])}"
-                f"{', …' if len(lens.names) > 12 else ''}."
+                f"There is no feature {unknown[0]!r}; the features are {listed(lens.names)}."
             )
         given = {str(name): _checks.nonnegative(str(name), v) for name, v in change.items()}
         return np.array([given.get(name, 0.0) for name in lens.names])
@@ -143,63 +142,17 @@ def _room(lens: Lens, change: Any) -> np.ndarray:
     return room
 
 
-def _taylor(lens: ForestLens, x: np.ndarray, width: np.ndarray) -> np.ndarray:
+def _taylor(trees: ForestArrays, x: np.ndarray, width: np.ndarray) -> np.ndarray:
     """|∂f|·change + ½·S·‖u‖², and no more than L·‖u‖, per decision, with u = (x' − x)/change.
 
     In these coordinates the box is the cube [−1, 1]^d, whatever the features' units.
     """
-    forest, moving = lens.forest, np.count_nonzero(width)
-    first = np.abs(forest.gradients(x)[0]) @ width
+    moving = np.count_nonzero(width)
+    first = np.abs(trees.gradients(x[:, None])[0]) @ width
     constants = [
-        constants_of(forest.weights * width, forest.leaves[:, :, [k]], 1.0)
-        for k in range(forest.leaves.shape[2])
+        constants_of(trees.weights * width, trees.leaves[:, :, [k]])
+        for k in range(trees.leaves.shape[2])
     ]
     curved = np.array([one.smoothness for one in constants]) * moving / 2
     steep = np.array([one.lipschitz for one in constants]) * np.sqrt(moving)
     return np.minimum(first + curved, steep)
-
-
-def _through_layers(
-    lens: Lens, centre: np.ndarray, width: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds on f over a box, interval by interval through the rule's layers."""
-    rule: Any = lens.policy.rule_
-    if isinstance(rule, ConstantRule):
-        low = high = np.asarray(rule.offset, np.float64)
-    elif isinstance(rule, AffineRule):
-        matrix = np.asarray(rule.matrix, np.float64)
-        middle, reach = matrix @ centre + np.asarray(rule.offset), np.abs(matrix) @ width
-        low, high = middle - reach, middle + reach
-    elif isinstance(rule, TwoLayerNetwork):
-        hidden, output = (np.asarray(part, np.float64) for part in (rule.hidden, rule.output))
-        middle, reach = hidden @ centre + np.asarray(rule.bias), np.abs(hidden) @ width
-        least, most = np.maximum(middle - reach, 0), np.maximum(middle + reach, 0)
-        up, down = np.maximum(output, 0), np.minimum(output, 0)
-        offset = np.asarray(rule.offset, np.float64)
-        low = offset + np.sum(up * least + down * most, axis=1) / hidden.shape[1]
-        high = offset + np.sum(up * most + down * least, axis=1) / hidden.shape[1]
-    else:
-        raise TypeError(f"A {type(rule).__name__} has no certificate: its inside is not known.")
-    with jax.enable_x64(True):
-        low, high = _onto(rule.decision_set, low, high)
-    return low * lens.units.z_unit, high * lens.units.z_unit
-
-
-def _onto(
-    decision_set: DecisionSet, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds on the map onto the decision set, of raw numbers between low and high."""
-    if isinstance(decision_set, Product):
-        ends = np.cumsum([part.dimension for part in decision_set.sets])[:-1]
-        blocks = zip(decision_set.sets, np.split(low, ends), np.split(high, ends), strict=True)
-        bounds = [_onto(*block) for block in blocks]
-        return tuple(np.concatenate(side) for side in zip(*bounds, strict=True))  # pyright: ignore[reportReturnType]
-    if isinstance(decision_set, Simplex):  # a share is least when it is low and the others high
-        own = np.eye(len(low), dtype=bool)
-        low, high = np.where(own, low[:, None], high), np.where(own, high[:, None], low)
-        return np.diag(_mapped(decision_set, low)), np.diag(_mapped(decision_set, high))
-    return _mapped(decision_set, low), _mapped(decision_set, high)
-
-
-def _mapped(decision_set: DecisionSet, raw: np.ndarray) -> np.ndarray:
-    return np.asarray(decision_set.from_raw(jnp.asarray(raw)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import jax
@@ -27,11 +28,15 @@ from hedgerow.kernels.kernel import NEVER, Kernel
 class Nodes(Component):
     """A rule that hands out nodes and log-weights around centres (abstract)."""
 
+    @abstractmethod
     def __call__(
         self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
     ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
         """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
-        raise NotImplementedError
+
+    def reference(self) -> Reference | None:
+        """Return the discrete reference measure that the nodes are; None: Lebesgue measure."""
+        return None
 
 
 class MonteCarlo(Nodes):
@@ -208,6 +213,10 @@ class Reference(Nodes):
         log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
         points = jnp.asarray(self.points, centre.dtype)
         return jnp.where(kernel.scale > 0, points, centre[..., None, :]), log_weights
+
+    def reference(self) -> Reference:
+        """Itself."""
+        return self
 
     def log_normaliser(self, kernel: Kernel, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
         """Log Σ_j ν_j exp(−‖(u_j − c)/s‖_p^p / ε)."""

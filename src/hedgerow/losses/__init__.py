@@ -1,6 +1,6 @@
 """Losses Ψ(z, y): what a decision costs once the outcome is known."""
 
-from hedgerow.losses.base import Loss, RescaledLoss
+from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
 from hedgerow.losses.custom import CustomLoss
 from hedgerow.losses.inventory import InventorySubstitution
 from hedgerow.losses.max_affine import MaxAffine
@@ -11,6 +11,7 @@ from hedgerow.losses.portfolio import PortfolioLoss
 from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
 __all__ = [
+    "ClosedMoments",
     "CustomLoss",
     "InventorySubstitution",
     "Loss",

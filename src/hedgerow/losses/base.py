@@ -3,42 +3,69 @@
 A loss Ψ(z, y) is called on arrays with leading batch axes and a last axis of decisions or
 outcomes. Training happens in working units (z/u_z, y/u_y, Ψ/L), so a loss also knows how to
 restate itself there:  Ψ_w(z, y) = Ψ(u_z·z, u_y·y) / L.
+
+A loss written elsewhere needs ``__call__`` and ``decisions_for``. What else it knows about itself
+it may offer: the best constant decision, inner expectations in closed form (``closed_moments``),
+its worst outcome at a price (``best_response``), which penalties are admissible. What it does not
+offer is found by minimising, sampling, climbing and probing.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 from scipy.optimize import minimize
 
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.describe.parts import LossDescription
+from hedgerow.kernels import Kernel
 from hedgerow.programs import program
 
 CONSTANT_ROWS = 2000
 """Rows used to find the best constant decision of a loss without a closed form for it."""
 
 
+@dataclass(frozen=True)
+class ClosedMoments:
+    """Expectations over outcomes moved by one kernel, without sampling.
+
+    Attributes
+    ----------
+    log_moment : (z, y, temperature) → log E exp(Ψ(z, y + ξ)/temperature)
+        For decisions z (…, k) and outcomes y (…, d) that broadcast against each other.
+    tilted_outcome : (uniform, z, y, temperature) → outcomes, or None
+        Maps uniforms (…, d) to outcomes with density ∝ kernel·exp(Ψ/temperature); None: such
+        outcomes are chosen among sampled ones.
+    terms : int
+        How many numbers one log-moment holds at a time, for planning memory.
+    """
+
+    log_moment: Callable[[Array, Array, Any], Array]
+    tilted_outcome: Callable[[Array, Array, Array, Any], Array] | None = None
+    terms: int = 1
+
+
 class Loss(Component):
     """Base of all losses (abstract)."""
 
-    growth_varies: ClassVar[bool] = False
-    """Whether the penalty that the loss asks for depends on the decision."""
     outcome_support: Any = None
 
+    @abstractmethod
     def __call__(self, z: Any, y: Any) -> Any:
         """Loss of decisions z (…, decisions) at outcomes y (…, outcomes)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """Return the decision set for problems with this many outcomes."""
-        raise NotImplementedError
 
     def support_for(self, n_outcomes: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Lower and upper ends of the outcome support, or None if it is all of R^d."""
@@ -56,12 +83,28 @@ class Loss(Component):
         """How many numbers one evaluation holds at a time, for planning memory."""
         return 1
 
-    def prepare(self, decisions: np.ndarray, outcomes: np.ndarray) -> Any:
-        """Get ready for decisions and outcomes like these; None if there is nothing to do.
+    def pool(self) -> Any:
+        """Return what a fit grows to evaluate the loss in compiled programs; None: nothing.
 
-        Losses with a second stage return a ``Growth`` report, whose ``gap`` is how far compiled
-        values fell short before.
+        A second stage with too many dual vertices to list has one (``losses.recourse.pool``).
         """
+        return None
+
+    def description(self, unit: str = "") -> LossDescription:
+        """Say what the loss is about; ``unit`` is what losses are counted in, such as "€"."""
+        name = type(self).__name__
+        return LossDescription(name, f"{name}{f', in {unit}' if unit else ''}: lower is better")
+
+    def decision_names(self, outcomes: Sequence[str]) -> list[str] | None:
+        """Name the decisions, given the outcomes' names; None: as they are, or by number."""
+        return None
+
+    def by_outcome(self, z: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Return losses (rows, outcomes) that add up to the loss; None if it is no such sum."""
+        return None
+
+    def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
+        """Return the least losses (rows,), every outcome known before; None if not known."""
         return None
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -112,59 +155,25 @@ class Loss(Component):
             self.replace(outcome_support=None), outcome_unit, decision_unit, loss_unit
         )
 
-    def has_log_moment(self, kernel: Kernel) -> bool:
-        """Whether ``log_moment`` knows an answer under kernels like this one."""
-        return False
+    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+        """Return inner expectations under a kernel like this one, if they are known."""
+        return None
 
-    def moment_terms(self, kernel: Kernel) -> int:
-        """How many numbers one log-moment holds at a time, likewise for planning memory."""
-        return 1
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+        """Return (z, y, penalty) → the u that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }.
 
-    def log_moment(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        kernel: Kernel,
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b"]:
-        """Log E exp(Ψ(z, y + ξ)/temperature) without sampling, where ``has_log_moment``."""
-        raise NotImplementedError
-
-    def tilted_outcome(
-        self,
-        uniform: Float[Array, "*b d"],
-        z: Float[Array, "*b k"],
-        y: Float[Array, "*b d"],
-        kernel: Kernel,
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
-        """Map uniforms to outcomes with density ∝ kernel·exp(Ψ/temperature), likewise."""
-        raise NotImplementedError
-
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """Whether ``worst_outcome`` knows an answer for costs and supports like these."""
-        return False
-
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
-        """Outcome that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }, where ``has_worst_outcome``.
-
-        ``cost`` brings the order p, the scales s and the support; its ε is not used.
+        ``cost`` brings the order p, the scales s and the support; its ε is not used. None: the
+        supremum is climbed.
         """
-        raise NotImplementedError
+        return None
 
-    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
-        """Penalty above which the loss of these very decisions is outweighed by the cost.
+    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+        """Return decisions (…, k) → the penalty above which their loss is outweighed by the cost.
 
-        Asked only of losses whose ``growth_varies``; ``smallest_penalty`` is then what the most
+        None where that is the same for all decisions; else ``smallest_penalty`` is what the most
         modest decision needs.
         """
-        raise NotImplementedError
+        return None
 
     def smallest_penalty(
         self,
@@ -198,7 +207,7 @@ class Loss(Component):
 
 
 class RescaledLoss(Loss):
-    """A loss restated in working units; what it knows in closed form, it knows there too."""
+    """A loss restated in working units; what it knows about itself, it knows there too."""
 
     traced = ("loss", "y_unit", "z_unit", "loss_unit")
 
@@ -209,11 +218,6 @@ class RescaledLoss(Loss):
         self.loss_unit = loss_unit
 
     @property
-    def growth_varies(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """As the loss itself."""
-        return self.loss.growth_varies
-
-    @property
     def terms(self) -> int:
         """As the loss itself."""
         return self.loss.terms
@@ -222,48 +226,47 @@ class RescaledLoss(Loss):
         """Ψ(u_z·z, u_y·y) / L."""
         return self.loss(z * self.z_unit, y * self.y_unit) / self.loss_unit
 
-    def has_log_moment(self, kernel: Kernel) -> bool:
-        """As the loss itself."""
-        return self.loss.has_log_moment(kernel)
+    def decisions_for(self, n_outcomes: int) -> DecisionSet:
+        """The loss's own, in working units."""
+        return self.loss.decisions_for(n_outcomes).in_units(self.z_unit)
 
-    def moment_terms(self, kernel: Kernel) -> int:
-        """As the loss itself."""
-        return self.loss.moment_terms(kernel)
+    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+        """The loss's own: asked in its units, answered in working ones."""
+        own = self.loss.closed_moments(self._restated(kernel))
+        if own is None:
+            return None
+        draw = own.tilted_outcome
+        return ClosedMoments(
+            lambda z, y, t: own.log_moment(z * self.z_unit, y * self.y_unit, self.loss_unit * t),
+            draw
+            and (
+                lambda u, z, y, t: (
+                    draw(u, z * self.z_unit, y * self.y_unit, self.loss_unit * t) / self.y_unit
+                )
+            ),
+            own.terms,
+        )
 
-    def log_moment(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> Array:
-        """Log E exp(Ψ/(L·temperature)), everything in the loss's own units."""
-        z, y, kernel = self._restated(z, y, kernel)
-        return self.loss.log_moment(z, y, kernel, self.loss_unit * temperature)
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+        """The loss's own, likewise."""
+        own = self.loss.best_response(self._restated(cost))
+        return own and (
+            lambda z, y, penalty: (
+                own(z * self.z_unit, y * self.y_unit, self.loss_unit * penalty) / self.y_unit
+            )
+        )
 
-    def tilted_outcome(
-        self, uniform: Array, z: Array, y: Array, kernel: Kernel, temperature: Array
-    ) -> Array:
-        """The loss's own, brought back to working units."""
-        z, y, kernel = self._restated(z, y, kernel)
-        drawn = self.loss.tilted_outcome(uniform, z, y, kernel, self.loss_unit * temperature)
-        return drawn / self.y_unit
+    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+        """The loss's own, likewise."""
+        own = self.loss.needed_penalty(self._restated(cost))
+        return own and (lambda z: own(z * self.z_unit) / self.loss_unit)
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """As the loss itself."""
-        return self.loss.has_worst_outcome(cost)
-
-    def worst_outcome(self, z: Array, y: Array, cost: Kernel, penalty: Array) -> Array:
-        """The loss's own, brought back to working units."""
-        z, y, cost = self._restated(z, y, cost)
-        return self.loss.worst_outcome(z, y, cost, self.loss_unit * penalty) / self.y_unit
-
-    def needed_penalty(self, z: Array, cost: Kernel) -> Array:
-        """The loss's own, in units of the working loss."""
-        z, _, cost = self._restated(z, z[..., :1], cost)
-        return self.loss.needed_penalty(z, cost) / self.loss_unit
-
-    def _restated(self, z: Array, y: Array, kernel: Kernel) -> tuple[Array, Array, Kernel]:
-        """Decisions, outcomes and kernel in the loss's own units."""
+    def _restated(self, kernel: Kernel) -> Kernel:
+        """The kernel in the loss's own units."""
         low, high = (
             None if end is None else end * self.y_unit for end in (kernel.low, kernel.high)
         )
-        restated = Kernel(kernel.order, kernel.epsilon, kernel.scale * self.y_unit, low, high)
-        return z * self.z_unit, y * self.y_unit, restated
+        return Kernel(kernel.order, kernel.epsilon, kernel.scale * self.y_unit, low, high)
 
 
 def namespace(*arrays: Any) -> Any:

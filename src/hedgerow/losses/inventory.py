@@ -16,6 +16,8 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
+from hedgerow.describe.numbers import spanned
+from hedgerow.describe.parts import LossDescription
 from hedgerow.losses.recourse import StandardForm
 from hedgerow.losses.two_stage import RecourseLoss
 
@@ -67,7 +69,7 @@ class InventorySubstitution(RecourseLoss):
         self.outcome_support = outcome_support
         self.check()
 
-    def program(self) -> StandardForm:
+    def second_stage(self) -> StandardForm:
         """One recourse column per allowed pair, per leftover and per shortage."""
         substitution = self._substitution()
         products = len(substitution)
@@ -83,6 +85,17 @@ class InventorySubstitution(RecourseLoss):
             np.vstack([-identity, zero]),
             np.vstack([zero, identity]),
             first_stage_cost=purchase,
+        )
+
+    def description(self, unit: str = "") -> LossDescription:
+        """What is left over, what is missing, and what stands in for it."""
+        over, under = spanned(self.holding), spanned(self.shortage)
+        money = f" {unit}" if unit else ""
+        return LossDescription(
+            short="inventory with substitution",
+            costs=f"Each unit left over costs {over}{money}, each one missing {under}{money}; one "
+            "product may stand in for another at a cost",
+            decides="How much to have ready before demand is known",
         )
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:

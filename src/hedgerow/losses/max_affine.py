@@ -10,6 +10,7 @@ transport cost separates into coordinates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -132,29 +133,23 @@ class MaxAffine(Loss):
             outcome_support=None,
         )
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """For every cost and support."""
-        return True
-
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """Move y for the piece that gains most when each is moved for its own sake.
 
         For p = 2 a piece less the cost peaks at y + b s²/(2λ), cut to the support; for p = 1 each
         coordinate stays or, if its slope exceeds λ/s, goes to an end of the support.
         """
-        slopes = jnp.asarray(self.outcome_slope)
-        gains = jnp.sum(move_along(slopes, y[..., None, :], cost, penalty)[1], axis=-1)
-        at_y = y @ slopes.T + self.constant
-        heights = z @ jnp.asarray(self.decision_slope).T + (at_y + gains)
-        best = jnp.argmax(heights, axis=-1)
-        y = jnp.broadcast_to(y, (*best.shape, y.shape[-1]))
-        return y + move_along(slopes[best], y, cost, penalty)[0]
+
+        def respond(z: Array, y: Array, penalty: Any) -> Array:
+            slopes = jnp.asarray(self.outcome_slope)
+            gains = jnp.sum(move_along(slopes, y[..., None, :], cost, penalty)[1], axis=-1)
+            at_y = y @ slopes.T + self.constant
+            heights = z @ jnp.asarray(self.decision_slope).T + (at_y + gains)
+            best = jnp.argmax(heights, axis=-1)
+            y = jnp.broadcast_to(y, (*best.shape, y.shape[-1]))
+            return y + move_along(slopes[best], y, cost, penalty)[0]
+
+        return respond
 
     def smallest_penalty(
         self,

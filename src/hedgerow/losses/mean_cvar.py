@@ -8,6 +8,8 @@ and the log-moment is that of a newsvendor with a single product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -17,11 +19,13 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
+from hedgerow.describe.numbers import number, percent
+from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
-from hedgerow.losses.base import namespace
+from hedgerow.losses.base import ClosedMoments, namespace
+from hedgerow.losses.best_portfolios import best_mean_cvar
 from hedgerow.losses.max_affine import move_along
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
-from hedgerow.losses.portfolio_programs import best_mean_cvar
 from hedgerow.metrics import cvar
 
 
@@ -67,6 +71,21 @@ class MeanCVaR(PortfolioLoss):
         if not _checks.fraction("tail", self.tail) < 1:
             raise ValueError(f"tail must be less than 1, got {self.tail!r}.")
 
+    @property
+    def level_name(self) -> str:
+        """What z₀ is at its best."""
+        return "value at risk"
+
+    def description(self, unit: str = "") -> LossDescription:
+        """Risk against return."""
+        return LossDescription(
+            short=f"mean–CVaR, return weight {number(float(self.return_weight))}",
+            costs=f"Mean loss in the worst {percent(float(self.tail))} of cases, less "
+            f"{number(float(self.return_weight))} times the mean return: lower is better",
+            decides="How to divide money among assets",
+            outcome="asset",
+        )
+
     def of_return(self, r: Any, level: Any) -> Any:
         """−ω r + η + (−r − η)⁺/α."""
         xp = namespace(r, level)
@@ -87,15 +106,19 @@ class MeanCVaR(PortfolioLoss):
         risk = self.replace(return_weight=0.0).of_return(returns, constant[0])
         return float(mass @ risk + mass @ returns)
 
-    def has_log_moment(self, kernel: Kernel) -> bool:
+    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
         """Under Gaussian kernels, where the return is Gaussian."""
-        return kernel.order == 2 and kernel.low is None
+        if kernel.order != 2 or kernel.low is not None:
+            return None
+        return ClosedMoments(
+            partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel)
+        )
 
-    def log_moment(
+    def _log_moment(
         self,
+        kernel: Kernel,
         z: Float[Array, "*#b k"],
         y: Float[Array, "*#b d"],
-        kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
         """Mass of both pieces, each tilted by its slope from where they meet."""
@@ -106,12 +129,12 @@ class MeanCVaR(PortfolioLoss):
         at_kink = (1 + self.return_weight) * z[..., 0] / temperature
         return at_kink + log_add(tail, rest)[..., 0]
 
-    def tilted_outcome(
+    def _tilted_outcome(
         self,
+        kernel: Kernel,
         uniform: Float[Array, "*b d"],
         z: Float[Array, "*b k"],
         y: Float[Array, "*b d"],
-        kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b d"]:
         """Draw from the kernel, then replace what it says of r by the same quantile of r's tilt."""
@@ -133,32 +156,30 @@ class MeanCVaR(PortfolioLoss):
         per_return = kernel.width**2 * z[..., 1:] / own.width**2
         return y + moved + per_return * (r - centre - along)
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """For every cost and support."""
-        return True
-
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """The better of two affine pieces, each moved for its own sake."""
-        weight = jnp.stack([jnp.asarray(self.return_weight, z.dtype), self._steepest])
-        slopes = -weight[:, None] * z[..., None, 1:]
-        at_zero = z[..., :1] * jnp.stack([jnp.ones((), z.dtype), 1 - 1 / self.tail])
-        moves, gains = move_along(slopes, y[..., None, :], cost, penalty)
-        heights = at_zero + jnp.sum(slopes * y[..., None, :] + gains, axis=-1)
-        best = jnp.argmax(heights, axis=-1)[..., None, None]
-        return y + jnp.take_along_axis(moves, best, axis=-2)[..., 0, :]
 
-    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
+        def respond(z: Array, y: Array, penalty: Any) -> Array:
+            weight = jnp.stack([jnp.asarray(self.return_weight, z.dtype), self._steepest])
+            slopes = -weight[:, None] * z[..., None, 1:]
+            at_zero = z[..., :1] * jnp.stack([jnp.ones((), z.dtype), 1 - 1 / self.tail])
+            moves, gains = move_along(slopes, y[..., None, :], cost, penalty)
+            heights = at_zero + jnp.sum(slopes * y[..., None, :] + gains, axis=-1)
+            best = jnp.argmax(heights, axis=-1)[..., None, None]
+            return y + jnp.take_along_axis(moves, best, axis=-2)[..., 0, :]
+
+        return respond
+
+    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array]:
         """(ω + 1/α)·max s_i w_i over the returns that can fall without end (p = 1)."""
-        if cost.order == 2:
-            return jnp.zeros_like(z[..., 0])
-        falling, _ = open_scales(cost)
-        return self._steepest * jnp.max(z[..., 1:] * falling, axis=-1)
+
+        def needed(z: Array) -> Array:
+            if cost.order == 2:
+                return jnp.zeros_like(z[..., 0])
+            falling, _ = open_scales(cost)
+            return self._steepest * jnp.max(z[..., 1:] * falling, axis=-1)
+
+        return needed
 
     def smallest_penalty(
         self,

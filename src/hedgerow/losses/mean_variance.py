@@ -15,6 +15,8 @@ g the assets are independent again. One quadrature over g serves any number of a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,9 +25,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow import _checks
+from hedgerow.describe.numbers import number
+from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel, invert
+from hedgerow.losses.base import ClosedMoments
+from hedgerow.losses.best_portfolios import best_mean_variance
 from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
-from hedgerow.losses.portfolio_programs import best_mean_variance
 
 SCAN, NODES = 16, 24
 """Points at which peaks in g are looked for, and nodes where they were seen."""
@@ -79,6 +84,21 @@ class MeanVariance(PortfolioLoss):
         self.outcome_support = outcome_support
         self.check()
 
+    @property
+    def level_name(self) -> str:
+        """What z₀ is at its best."""
+        return "expected return"
+
+    def description(self, unit: str = "") -> LossDescription:
+        """Risk against return."""
+        return LossDescription(
+            short=f"mean–variance, return weight {number(float(self.return_weight))}",
+            costs=f"Variance of the return, less {number(float(self.return_weight))} times the "
+            "return: lower is better, and negative is a gain",
+            decides="How to divide money among assets",
+            outcome="asset",
+        )
+
     def of_return(self, r: Any, level: Any) -> Any:
         """−ω r + (r − z₀)²."""
         return (r - level) ** 2 - self.return_weight * r
@@ -96,20 +116,19 @@ class MeanVariance(PortfolioLoss):
         """Variance of the best constant portfolio: the loss itself may be 0 or negative."""
         return float(mass @ (outcomes @ constant[1:] - constant[0]) ** 2)
 
-    def has_log_moment(self, kernel: Kernel) -> bool:
+    def closed_moments(self, kernel: Kernel) -> ClosedMoments:
         """In closed form under Gaussian kernels, by one quadrature under others."""
-        return True
-
-    def moment_terms(self, kernel: Kernel) -> int:
-        """One per asset, and under truncated kernels one per asset and node."""
         gaussian = kernel.order == 2 and kernel.low is None
-        return kernel.scale.shape[0] * (1 if gaussian else NODES)
+        terms = kernel.scale.shape[0] * (1 if gaussian else NODES)
+        return ClosedMoments(
+            partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel), terms
+        )
 
-    def log_moment(
+    def _log_moment(
         self,
+        kernel: Kernel,
         z: Float[Array, "*#b k"],
         y: Float[Array, "*#b d"],
-        kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b"]:
         """Gaussian integral of a quadratic, or the mean of exponentials over g."""
@@ -121,12 +140,12 @@ class MeanVariance(PortfolioLoss):
         moments = _log_moments(slopes, z, y, kernel)
         return base + jax.nn.logsumexp(log_weights + moments, axis=-1)
 
-    def tilted_outcome(
+    def _tilted_outcome(
         self,
+        kernel: Kernel,
         uniform: Float[Array, "*b d"],
         z: Float[Array, "*b k"],
         y: Float[Array, "*b d"],
-        kernel: Kernel,
         temperature: Float[Array, ""],
     ) -> Float[Array, "*b d"]:
         """Draw from the kernel and stretch along Σw (Gaussian), or draw g, then each asset."""
@@ -162,30 +181,33 @@ class MeanVariance(PortfolioLoss):
             log_mass_below, total + jnp.log(uniform), kernel.tilted_ends(jnp.abs(slope), y)
         )
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """For squared costs on an unbounded support."""
-        return cost.order == 2 and cost.low is None
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+        """Move along s²w, where r changes most per cost: by Δ = (m − z₀ − ω/2)/(λ/q − 1).
 
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
-        """Move along s²w, where r changes most per cost: by Δ = (m − z₀ − ω/2)/(λ/q − 1)."""
-        w = z[..., 1:]
-        gap = return_of(z, y) - z[..., 0] - self.return_weight / 2
-        q = jnp.sum((cost.scale * w) ** 2, axis=-1)
-        # r moves by Δ when y moves by s²w·Δ/q
-        step = gap / (penalty * _kept_positive(1 - q / penalty))
-        return y + cost.scale**2 * w * step[..., None]
+        For squared costs on an unbounded support.
+        """
+        if cost.order != 2 or cost.low is not None:
+            return None
 
-    def needed_penalty(self, z: Float[Array, "*b k"], cost: Kernel) -> Float[Array, "*b"]:
+        def respond(z: Array, y: Array, penalty: Any) -> Array:
+            w = z[..., 1:]
+            gap = return_of(z, y) - z[..., 0] - self.return_weight / 2
+            q = jnp.sum((cost.scale * w) ** 2, axis=-1)
+            # r moves by Δ when y moves by s²w·Δ/q
+            step = gap / (penalty * _kept_positive(1 - q / penalty))
+            return y + cost.scale**2 * w * step[..., None]
+
+        return respond
+
+    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array]:
         """Σ (s_i w_i)² for p = 2; for p = 1 none suffices while a return can run away."""
-        squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in open_scales(cost)]
-        needed = jnp.maximum(*squares)
-        return needed if cost.order == 2 else jnp.where(needed > 0, jnp.inf, 0.0)
+
+        def needed(z: Array) -> Array:
+            squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in open_scales(cost)]
+            most = jnp.maximum(*squares)
+            return most if cost.order == 2 else jnp.where(most > 0, jnp.inf, 0.0)
+
+        return needed
 
     def smallest_penalty(
         self,

@@ -10,6 +10,7 @@ for p = 1 and p = 2, truncated or not. With t the temperature λε, and z, ŷ on
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,8 +19,10 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
+from hedgerow.describe.numbers import spanned
+from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
-from hedgerow.losses.base import Loss, namespace
+from hedgerow.losses.base import ClosedMoments, Loss, namespace
 
 
 class Newsvendor(Loss):
@@ -77,12 +80,32 @@ class Newsvendor(Loss):
 
     def __call__(self, z: Any, y: Any) -> Any:
         """Cost of orders z at demands y."""
+        each = self.by_outcome(z, y)
+        one_product_rows = np.ndim(self.holding) == np.ndim(self.stockout) == 0 and each.ndim <= 1
+        return each if one_product_rows else each.sum(axis=-1)
+
+    def by_outcome(self, z: Any, y: Any) -> Any:
+        """Cost of each product."""
         xp = namespace(z, y, self.holding)
         z, y = xp.asarray(z), xp.asarray(y)
         holding, stockout = xp.asarray(self.holding), xp.asarray(self.stockout)
-        per_product = holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
-        one_product_rows = holding.ndim == stockout.ndim == 0 and per_product.ndim <= 1
-        return per_product if one_product_rows else per_product.sum(axis=-1)
+        return holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
+
+    def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
+        """Nothing, where ordering exactly what is demanded is allowed on every row."""
+        allowed = self.decisions_for(outcomes.shape[1]).contains(outcomes)
+        return np.zeros(len(outcomes)) if bool(np.all(np.asarray(allowed))) else None
+
+    def description(self, unit: str = "") -> LossDescription:
+        """What is left over, and what is missing."""
+        over, under = spanned(self.holding), spanned(self.stockout)
+        money = f" {unit}" if unit else ""
+        return LossDescription(
+            short=f"newsvendor, holding {over}, stockout {under}",
+            costs=f"Each unit left over costs {over}{money}, each one missing costs {under}{money}"
+            + ("" if unit else ", in the unit these costs were given in"),
+            decides="How much to have ready before demand is known",
+        )
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """One order per product."""
@@ -115,9 +138,8 @@ class Newsvendor(Loss):
         decision_set = self.decisions_for(outcomes.shape[1])
         if bool(decision_set.contains(quantiles)):
             return quantiles
-        if isinstance(decision_set, Nonnegative):
-            return np.maximum(quantiles, 0.0)
-        return super().best_constant(outcomes, weights)
+        nearest = decision_set.nearest(quantiles)  # the loss is a sum over products, and convex
+        return super().best_constant(outcomes, weights) if nearest is None else nearest
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """Orders are counted like demand."""
@@ -138,79 +160,56 @@ class Newsvendor(Loss):
             outcome_support=None,
         )
 
-    def has_log_moment(self, kernel: Kernel) -> bool:
-        """Under every kernel."""
-        return True
+    def closed_moments(self, kernel: Kernel) -> ClosedMoments:
+        """Under every kernel: products are independent, each has two linear pieces."""
 
-    def log_moment(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        kernel: Kernel,
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b"]:
-        """Sum over products of the two-piece closed form."""
-        over = kernel.log_tilted_mass(-self.holding / temperature, z, None, z, y)
-        under = kernel.log_tilted_mass(self.stockout / temperature, z, z, None, y)
-        return jnp.sum(log_add(over, under), axis=-1)
+        def pieces(z: Array, y: Array, temperature: Any) -> tuple[Any, Any, Array, Array]:
+            over, under = -self.holding / temperature, self.stockout / temperature
+            below = kernel.log_tilted_mass(over, z, None, z, y)
+            return over, under, below, kernel.log_tilted_mass(under, z, z, None, y)
 
-    def tilted_outcome(
-        self,
-        uniform: Float[Array, "*b d"],
-        z: Float[Array, "*b k"],
-        y: Float[Array, "*b d"],
-        kernel: Kernel,
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
-        """Invert the tilted distribution function, which is closed form, by bisection.
+        def log_moment(z: Array, y: Array, temperature: Any) -> Float[Array, "*b"]:
+            *_, below, above = pieces(z, y, temperature)
+            return jnp.sum(log_add(below, above), axis=-1)
 
-        Products are independent under the tilt, so each has its own uniform.
-        """
-        over, under = -self.holding / temperature, self.stockout / temperature
-        total = log_add(
-            kernel.log_tilted_mass(over, z, None, z, y),
-            kernel.log_tilted_mass(under, z, z, None, y),
-        )
+        def tilted_outcome(uniform: Array, z: Array, y: Array, temperature: Any) -> Array:
+            """Invert the tilted distribution function, which is closed form, by bisection."""
+            over, under, below, above = pieces(z, y, temperature)
 
-        def log_mass_below(u: Array) -> Array:
-            below = kernel.log_tilted_mass(over, z, None, jnp.minimum(u, z), y)
-            between = kernel.log_tilted_mass(under, z, z, jnp.maximum(u, z), y)
-            return log_add(below, jnp.where(u > z, between, NEVER))
+            def log_mass_below(u: Array) -> Array:
+                low = kernel.log_tilted_mass(over, z, None, jnp.minimum(u, z), y)
+                between = kernel.log_tilted_mass(under, z, z, jnp.maximum(u, z), y)
+                return log_add(low, jnp.where(u > z, between, NEVER))
 
-        ends = kernel.tilted_ends(jnp.maximum(-over, under), y)
-        return invert(log_mass_below, total + jnp.log(uniform), ends)
+            ends = kernel.tilted_ends(jnp.maximum(-over, under), y)
+            return invert(log_mass_below, log_add(below, above) + jnp.log(uniform), ends)
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """For every cost and support."""
-        return True
+        return ClosedMoments(log_moment, tilted_outcome)
 
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.
 
         For p = 2 each piece less the cost peaks at y + slope·s²/(2λ); for p = 1 at y itself or, if
         the slope exceeds λ/s, at an end of the support.
         """
-        low, high = cost.bounds(y)
-        if cost.order == 2:
-            step = cost.scale**2 / (2 * penalty)
-            moves = [
-                jnp.broadcast_to(slope * step, y.shape) for slope in (-self.holding, self.stockout)
-            ]
-        else:
-            moves = [jnp.where(jnp.isfinite(end), end, 0.0) for end in (low, high)]
-        candidates = y + jnp.stack([jnp.zeros_like(y), *(jnp.clip(m, low, high) for m in moves)])
-        candidates, z = jnp.broadcast_arrays(candidates, z)
-        gain = self.holding * jnp.maximum(z - candidates, 0)
-        gain = gain + self.stockout * jnp.maximum(candidates - z, 0)
-        gain = gain - penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
-        best = jnp.argmax(gain, axis=0)
-        return jnp.take_along_axis(candidates, best[None], axis=0)[0]
+
+        def respond(z: Array, y: Array, penalty: Any) -> Array:
+            low, high = cost.bounds(y)
+            if cost.order == 2:
+                step = cost.scale**2 / (2 * penalty)
+                slopes = (-self.holding, self.stockout)
+                moves = [jnp.broadcast_to(slope * step, y.shape) for slope in slopes]
+            else:
+                moves = [jnp.where(jnp.isfinite(end), end, 0.0) for end in (low, high)]
+            moved = [jnp.zeros_like(y), *(jnp.clip(m, low, high) for m in moves)]
+            candidates, z = jnp.broadcast_arrays(y + jnp.stack(moved), z)
+            gain = self.holding * jnp.maximum(z - candidates, 0)
+            gain = gain + self.stockout * jnp.maximum(candidates - z, 0)
+            gain = gain - penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
+            best = jnp.argmax(gain, axis=0)
+            return jnp.take_along_axis(candidates, best[None], axis=0)[0]
+
+        return respond
 
     def smallest_penalty(
         self,

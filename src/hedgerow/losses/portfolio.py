@@ -12,7 +12,8 @@ spreading the weights is hedging in itself.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +28,6 @@ from hedgerow.losses.base import Loss, namespace
 class PortfolioLoss(Loss):
     """What losses of the portfolio's return share (abstract)."""
 
-    growth_varies: ClassVar[bool] = True
     return_weight: Any
 
     def check(self) -> None:
@@ -44,6 +44,15 @@ class PortfolioLoss(Loss):
                 "column(s)."
             )
         return Product(Free(1), Simplex(n_outcomes))
+
+    @property
+    def level_name(self) -> str:
+        """What the level, a portfolio's first decision, is."""
+        return "level"
+
+    def decision_names(self, outcomes: Sequence[str]) -> list[str]:
+        """The level, and the assets by their own names."""
+        return [self.level_name, *outcomes]
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """The level is counted like returns; weights have no unit."""

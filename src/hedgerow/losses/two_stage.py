@@ -3,23 +3,24 @@
     Ψ(z, y) = c·z + min { q·w : W w = r0 + R y − T z, w ≥ 0 }
 
 By linear-programming duality this is the largest of finitely many affine functions, one per vertex
-of the dual polyhedron, which does not depend on (z, y). ``hedgerow.losses.recourse`` finds them; NumPy
-calls are exact, and compiled programs see the maximum over the vertices found (all of them, unless
-there are very many: then ``prepare`` finds those that matter on given rows).
+of the dual polyhedron, which does not depend on (z, y). ``losses.recourse`` finds them; NumPy calls
+are exact, and compiled programs see a maximum of affine functions: over all vertices or, if there
+are very many, over those that matter around a fit's own rows (``losses.recourse.pool``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from hedgerow import _checks
-from hedgerow.decisions import DecisionSet
+from hedgerow.decisions import DecisionSet, interval_blocks
 from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import CONSTANT_ROWS, Loss, namespace
 from hedgerow.losses.max_affine import MaxAffine, penalty_of_slopes
@@ -27,10 +28,11 @@ from hedgerow.losses.recourse import (
     Growth,
     Recourse,
     StandardForm,
+    VertexPool,
     decision_blocks,
-    interval_blocks,
     minimise_mean,
 )
+from hedgerow.losses.recourse.engine import Pieces
 
 
 class RecourseLoss(Loss):
@@ -42,9 +44,9 @@ class RecourseLoss(Loss):
     decision_set: DecisionSet | None
     _built: _Built | None = None
 
-    def program(self) -> StandardForm:
-        """Return the second stage in standard form."""
-        raise NotImplementedError
+    @abstractmethod
+    def second_stage(self) -> StandardForm:
+        """Return the linear program of the second stage in standard form."""
 
     def check(self) -> None:
         """The program is well formed, bounded below, and has a recourse everywhere."""
@@ -55,7 +57,7 @@ class RecourseLoss(Loss):
         """The second stage's engine: exact values, gradients, dual vertices."""
         fields = {name: value for name, value in vars(self).items() if name != "_built"}
         if self._built is None or not self._built.serves(fields):
-            form = self.program()
+            form = self.second_stage()
             outcomes, decisions = form.outcome_matrix.shape[1], form.technology.shape[1]
             infinite = np.full(outcomes, np.inf)
             low, high = self.support_for(outcomes) or (-infinite, infinite)
@@ -64,27 +66,32 @@ class RecourseLoss(Loss):
             self._built = _Built(fields, Recourse(form, blocks))
         return self._built.recourse
 
-    def pieces(self) -> MaxAffine:
-        """Return the maximum over the dual vertices found so far, as a loss of its own."""
-        return MaxAffine(
-            *self.recourse.pieces(),
-            decision_set=self.decision_set,
-            outcome_support=self.outcome_support,
-        )
+    def pieces(self, decisions: Any = None, outcomes: Any = None) -> MaxAffine:
+        """Return the second stage as a maximum of affine functions, a loss of its own.
 
-    def prepare(self, decisions: Any, outcomes: Any) -> Growth:
-        """Find the dual vertices that matter at these decisions and outcomes, for training.
-
-        Does nothing if all vertices are known. The report says how far the maximum over those known
-        before fell short.
+        It is exact everywhere if all dual vertices are known, which is the case unless they are
+        very many; else around the decisions (rows, k) and outcomes (rows, d) that are given.
         """
-        return self.recourse.grow(decisions, outcomes)
+        if self.recourse.enumerated or decisions is None:
+            return self._max_affine(self.recourse.pieces())
+        pool = self.pool()
+        pool.grow(decisions, outcomes)
+        return pool.loss()
+
+    def pool(self) -> RecoursePool:
+        """Return what a fit knows of the dual vertices: all of them, or those it has met."""
+        return RecoursePool(self)
 
     def __call__(self, z: Any, y: Any) -> Any:
-        """First-stage cost plus the least cost of recourse: exact on NumPy arrays."""
+        """First-stage cost plus the least cost of recourse: exact, on NumPy arrays at any size."""
         if namespace(z, y) is np:
             return self.recourse.values(z, y)
         return self.pieces()(z, y)
+
+    def _max_affine(self, pieces: Pieces) -> MaxAffine:
+        return MaxAffine(
+            *pieces, decision_set=self.decision_set, outcome_support=self.outcome_support
+        )
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """Return the declared set; the program fixes the number of outcomes."""
@@ -101,11 +108,12 @@ class RecourseLoss(Loss):
         if len(outcomes) > CONSTANT_ROWS:
             rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
             outcomes, weights = outcomes[rows], weights[rows]
-        form = self.recourse.form
+        engine = self.recourse.anew()  # what was asked before must not sway ties
+        form = engine.form
         needs = np.abs(form.constant + outcomes @ form.outcome_matrix.T).max()
         radius = needs / max(np.abs(form.technology).max(), 1e-300)
         return minimise_mean(
-            lambda z: self.recourse.values_and_gradients(z, outcomes)[:2],
+            lambda z: engine.values_and_gradients(z, outcomes)[:2],
             weights,
             self.decisions_for(outcomes.shape[1]),
             radius if 0 < radius < 1e12 else 1.0,
@@ -114,22 +122,12 @@ class RecourseLoss(Loss):
     def in_units(
         self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
     ) -> Loss:
-        """Return the pieces found so far in working units."""
+        """Return the pieces in working units."""
         return self.pieces().in_units(outcome_unit, decision_unit, loss_unit)
 
-    def has_worst_outcome(self, cost: Kernel) -> bool:
-        """For every cost and support."""
-        return True
-
-    def worst_outcome(
-        self,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        cost: Kernel,
-        penalty: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
-        """Worst outcome of the pieces found so far."""
-        return self.pieces().worst_outcome(z, y, cost, penalty)
+    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
+        """That of the pieces."""
+        return self.pieces().best_response(cost)
 
     def smallest_penalty(
         self,
@@ -162,6 +160,22 @@ class RecourseLoss(Loss):
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the parameters; they build an engine of their own."""
         return {name: value for name, value in vars(self).items() if name != "_built"}
+
+
+class RecoursePool:
+    """What a fit knows of a second stage: it grows where the dual vertices are too many to list."""
+
+    def __init__(self, loss: RecourseLoss) -> None:
+        self._loss = loss
+        self._vertices = VertexPool(loss.recourse)
+
+    def grow(self, decisions: Any, outcomes: Any) -> Growth:
+        """Find the dual vertices that matter at these decisions and outcomes."""
+        return self._vertices.grow(decisions, outcomes)
+
+    def loss(self) -> MaxAffine:
+        """Return the maximum over the vertices found so far."""
+        return self._loss._max_affine(self._vertices.pieces())
 
 
 class _Built:
@@ -247,7 +261,7 @@ class TwoStageLP(RecourseLoss):
         self.senses = senses
         self.check()
 
-    def program(self) -> StandardForm:
+    def second_stage(self) -> StandardForm:
         """Return the parameters as a program in standard form."""
         return StandardForm.read(
             self.recourse_cost,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import _checks, explain
+from hedgerow.describe.names import checked_names
+from hedgerow.describe.numbers import number
 from hedgerow.explain import Attribution
 from hedgerow.plots.bars import largest, name_rows, rows_of_bars
 from hedgerow.plots.labels import (
@@ -20,10 +22,10 @@ from hedgerow.plots.labels import (
     TYPE,
     correlation_words,
     fitted,
-    number,
+    shortened,
     width_of,
 )
-from hedgerow.plots.style import COLOURS, GREY, PALE, axes_for, shortened, style
+from hedgerow.plots.style import COLOURS, GREY, PALE, axes_for, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +115,7 @@ def waterfall(
 
 def _input(value: float) -> str:
     """What a feature was; nothing for a group of features, which has no value of its own."""
-    return "" if np.isnan(value) else f" = {number(value)}"
+    return "" if np.isnan(value) else f" = {number(value, 3)}"
 
 
 def attribution_scatter(
@@ -204,15 +206,13 @@ def _point_names(
     features: Sequence[str] | None, decisions: Sequence[str] | None, count: int, width: int
 ) -> list[list[str]]:
     """What the value of every decision (outer) and feature (inner) is called."""
-    for kind, names, expected in (("features", features, width), ("decisions", decisions, count)):
-        if names is not None and len(names) != expected:
-            raise ValueError(f"There are {expected} {kind}, but {len(names)} names for them.")
+    ends = [f"decision {k + 1}" for k in range(count)]
+    if decisions is not None:
+        ends = checked_names(decisions, count, "decision")
     if features is None:
         return []
-    if count == 1:
-        return [[str(name) for name in features]]
-    ends = decisions or [f"decision {k}" for k in range(count)]
-    return [[f"{name} → {end}" for name in features] for end in ends]
+    names = checked_names(features, width, "feature")
+    return [names] if count == 1 else [[f"{name} → {end}" for name in names] for end in ends]
 
 
 def _label_points(ax: Any, x: np.ndarray, y: np.ndarray, names: list[str], most: int) -> None:

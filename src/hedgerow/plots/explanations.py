@@ -13,12 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import _checks, explain
+from hedgerow.describe.names import feature_names
+from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain import Importance
 from hedgerow.plots.bars import largest, legend_below, name_rows, paler, rows_of_bars
-from hedgerow.plots.labels import PLAIN, SMALL, TYPE, correlation_words, fitted, percent, width_of
+from hedgerow.plots.labels import (
+    PLAIN,
+    SMALL,
+    TYPE,
+    correlation_words,
+    fitted,
+    shortened,
+    width_of,
+)
 from hedgerow.plots.policies import decision_curve
-from hedgerow.plots.style import COLOURS, GREY, feature_names, shortened, style
+from hedgerow.plots.style import COLOURS, GREY, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

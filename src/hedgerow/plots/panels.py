@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase
+from hedgerow.certify.worst_cases import DiscreteWorstCase, WorstCase
 from hedgerow.data.nominal import NominalDistribution
-from hedgerow.plots.style import COLOURS, GREY, INK, shortened
+from hedgerow.describe.numbers import number
+from hedgerow.plots.labels import shortened
+from hedgerow.plots.style import COLOURS, GREY, INK
 
 BLUE, RED = COLOURS[:2]
 SHADES = ("#FFFFFF", "#C6DDF0", "#5FA3D3", BLUE, "#0B2A4A")
@@ -48,12 +50,14 @@ class Panel(NamedTuple):
 
 def along_x(worst: WorstCase) -> Any:
     """The points' x, or the function that gives the density of x."""
-    return worst.x[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_x
+    points = worst.points()
+    return worst.marginal_x if points is None else points.x[:, 0]
 
 
 def along_y(worst: WorstCase) -> Any:
     """The points' y, or the function that gives the density of y."""
-    return worst.y[:, 0] if isinstance(worst, DiscreteWorstCase) else worst.marginal_y
+    points = worst.points()
+    return worst.marginal_y if points is None else points.y[:, 0]
 
 
 def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
@@ -127,14 +131,10 @@ def _areas(mass: np.ndarray) -> np.ndarray:
     return np.clip(usual * mass / np.median(mass), 0.5, 8 * usual)
 
 
-def _moved(worst: DiscreteWorstCase) -> bool:
-    return bool(np.any(worst.x != worst.from_x) or np.any(worst.y != worst.from_y))
-
-
 def draw_points(ax: Any, worst: DiscreteWorstCase, nominal: Points) -> None:
     """Arrows to where points were moved; if none was, points as dark as their mass."""
     x, y, from_x, from_y = (a[:, 0] for a in (worst.x, worst.y, worst.from_x, worst.from_y))
-    if _moved(worst):
+    if worst.has_moved():
         draw_nominal(ax, nominal)
         ax.quiver(
             from_x,
@@ -171,13 +171,14 @@ def draw_points(ax: Any, worst: DiscreteWorstCase, nominal: Points) -> None:
 
 def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray) -> None:
     """Densities of x above and of y to the right; histograms where there are points only."""
+    points = worst.points()
     for ax, grid, along, upright in (
         (panel.top, x, along_x(worst), False),
         (panel.right, y, along_y(worst), True),
     ):
-        if isinstance(worst, DiscreteWorstCase):
+        if points is not None:
             edges = np.linspace(grid[0], grid[-1], BINS + 1)
-            heights = np.histogram(along, edges, weights=worst.weights, density=True)[0]
+            heights = np.histogram(along, edges, weights=points.weights, density=True)[0]
             way = "horizontal" if upright else "vertical"
             ax.stairs(heights, edges, orientation=way, fill=True, color=BLUE, alpha=0.5)
         else:
@@ -185,12 +186,12 @@ def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray)
             fill(grid, along(grid), color=BLUE, alpha=0.5, linewidth=0)
 
 
-def describe(panel: Panel, place: int, title: str, worst: WorstCase) -> None:
+def head(panel: Panel, place: int, title: str, worst: WorstCase) -> None:
     """Letter, title and expected loss above a panel."""
     letter = f"({'abcdefghijklmnopqrstuvwxyz'[place % 26]})"
     panel.top.set_title(f"{letter} {shortened(title, MOST_TITLE)}", fontsize=SMALL + 1, pad=13)
     panel.top.annotate(
-        f"expected loss {worst.expected_loss():.3g}",
+        f"expected loss {number(worst.expected_loss(), 3)}",
         (0, 1),
         xytext=(0, 3),
         xycoords="axes fraction",
@@ -210,8 +211,9 @@ def draw_legend(ax: Any, worst: list[WorstCase], decision_label: str | None) -> 
         shown = {"marker": marker, "markersize": size, "markeredgewidth": 0}
         return Line2D([], [], color=colour, linestyle="none", **shown)
 
-    moves = [isinstance(one, DiscreteWorstCase) and _moved(one) for one in worst]
-    smooth = [isinstance(one, SmoothWorstCase) for one in worst]
+    points = [one.points() for one in worst]
+    moves = [one is not None and one.has_moved() for one in points]
+    smooth = [one is None for one in points]
     handles: list[tuple[Any, str]] = []
     if any(moves) or any(smooth):
         handles.append((sign("o", 3, RED), "nominal point"))

@@ -9,18 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
+from hedgerow.describe.names import feature_names, outcome_names, training_words
+from hedgerow.describe.numbers import listed, number
 from hedgerow.estimator import RobustPolicy
-from hedgerow.plots.style import (
-    COLOURS,
-    GREY,
-    PALE,
-    axes_for,
-    decisions_of,
-    feature_names,
-    outcome_name,
-    shortened,
-    style,
-)
+from hedgerow.explain.lens import decided
+from hedgerow.plots.labels import shortened
+from hedgerow.plots.style import COLOURS, GREY, PALE, axes_for, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +26,6 @@ FEW_VALUES = 12
 BAND = (10, 90)
 MOST_ACROSS, MOST_UPRIGHT = 65, 38
 """Characters that fit along the axes."""
-_STATUS = {"step limit": "ran to its step limit"}
 
 
 def decision_curve(
@@ -87,13 +80,14 @@ def decision_curve(
     fewest = min(one.n_decisions_ for one in policies.values())
     if not 0 <= decision < fewest:
         raise ValueError(f"decision must lie between 0 and {fewest - 1}; got {decision}.")
-    names = feature_names(next(iter(policies.values())), X)
+    first = next(iter(policies.values()))
+    names = feature_names(first, X)
     values = np.asarray(X, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise ValueError(f"X must have {len(names)} features; got shape {values.shape}.")
     columns, label = _feature_columns(feature, names, values)
     _checks.one_of("kind", kind, ("partial", "observed"))
-    outcome = outcome_name(next(iter(policies.values())), Y, decision)
+    outcome = dict(enumerate(outcome_names(first, Y))).get(decision, "outcome")
     observed = None if Y is None else np.asarray(Y, dtype=np.float64).reshape(len(values), -1)
     settings, ticks, positions = _grid(values[:, columns], [names[c] for c in columns], label)
 
@@ -109,8 +103,8 @@ def decision_curve(
             if kind == "partial":
                 curves = list(_curves(one, values, columns, settings, decision).T)
             else:
-                decided = decisions_of(one, values)[:, decision]
-                curves = [decided[positions == place] for place in range(len(settings))]
+                orders = decided(one, values)[:, decision]
+                curves = [orders[positions == place] for place in range(len(settings))]
             where = (np.arange(len(settings)) if discrete else settings[:, 0]).astype(float)
             shift = 0.18 * (i - (len(policies) - 1) / 2) if discrete else 0.0
             described = shortened(name, 20) or "decision"
@@ -178,7 +172,7 @@ def training_curve(
             zorder=3,
         )
         axes.annotate(
-            f"{robust:#.4g}",
+            number(robust, like=robust),
             (steps[-1], robust),
             xytext=(9, 0),
             textcoords="offset points",
@@ -189,7 +183,7 @@ def training_curve(
         axes.text(
             0.99,
             0.97,
-            f"{_STATUS.get(policy.status_, policy.status_)}, {len(history):,} steps",
+            training_words(policy),
             transform=axes.transAxes,
             ha="right",
             va="top",
@@ -224,14 +218,13 @@ def _feature_columns(
     missing = [name for name in group if name not in names]
     if not group or missing:
         raise ValueError(
-            f"There is no feature {(missing or [feature])[0]!r}; the features are "
-            f"{', '.join(names[:12])}{', …' if len(names) > 12 else ''}."
+            f"There is no feature {(missing or [feature])[0]!r}; the features are {listed(names)}."
         )
     columns = [names.index(name) for name in group]
     group_values = values[:, columns]
     if not (np.all((group_values == 0) | (group_values == 1)) and np.all(group_values.sum(1) == 1)):
         raise ValueError(
-            f"{', '.join(group[:12])} are not one-hot: exactly one of them must be 1 in every row."
+            f"{listed(group)} are not one-hot: exactly one of them must be 1 in every row."
         )
     prefix = group[0].rpartition("_")[0]
     shared = prefix and all(name.startswith(f"{prefix}_") for name in group)
@@ -248,7 +241,11 @@ def _grid(
     column = values[:, 0]
     distinct = np.unique(column)
     if len(distinct) <= FEW_VALUES:
-        return distinct[:, None], [f"{v:g}" for v in distinct], np.searchsorted(distinct, column)
+        return (
+            distinct[:, None],
+            [number(v, 6) for v in distinct],
+            np.searchsorted(distinct, column),
+        )
     return np.linspace(column.min(), column.max(), GRID)[:, None], None, column
 
 
@@ -263,7 +260,7 @@ def _curves(
     rows = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_ROWS)).astype(int))
     contexts = np.repeat(values[rows], len(settings), axis=0)
     contexts[:, columns] = np.tile(settings, (len(rows), 1))
-    decisions = decisions_of(policy, contexts)[:, decision]
+    decisions = decided(policy, contexts)[:, decision]
     return decisions.reshape(len(rows), len(settings))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.describe.numbers import number
 from hedgerow.plots.style import INK, axes_for, style
 from hedgerow.search import RobustPolicyCV
 
@@ -60,14 +61,14 @@ def search_map(
             vmin=finite.min(),
             vmax=np.quantile(finite, 0.9) if np.ptp(finite) > 0 else None,
         )
-        axes.set_xticks(range(len(penalties)), [_number(p) for p in penalties])
-        axes.set_yticks(range(len(epsilons)), [_number(e) for e in epsilons])
+        axes.set_xticks(range(len(penalties)), [number(p) for p in penalties])
+        axes.set_yticks(range(len(epsilons)), [number(e) for e in epsilons])
         middle = np.mean(image.get_clim())
         for (i, j), value in np.ndenumerate(values):
             axes.text(
                 j,
                 i,
-                f"{value:.4g}" if np.isfinite(value) else "–",
+                number(value) if np.isfinite(value) else "–",
                 ha="center",
                 va="center",
                 color=INK if value < middle else "white",
@@ -99,7 +100,3 @@ def _frame(
     axes.add_patch(
         Rectangle(corner, 1, rows[1] - rows[0], fill=False, edgecolor=INK, linewidth=2.5)
     )
-
-
-def _number(value: float) -> str:
-    return "∞" if np.isinf(value) else f"{value:g}"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.plots.labels import PLAIN, fitted, percent, width_of
+from hedgerow.describe.numbers import percent
+from hedgerow.plots.labels import PLAIN, fitted, width_of
 from hedgerow.plots.style import COLOURS, GREY, PALE
 
 SHOWN = 0.001

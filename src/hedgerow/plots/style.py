@@ -1,4 +1,4 @@
-"""What all figures share: colours, type, names of things, and how a figure becomes a file.
+"""What all figures share: colours, type, and how a figure becomes a file.
 
 Colours are Okabe & Ito's, which stay apart for colour-blind readers and in grey.
 """
@@ -9,10 +9,7 @@ import os
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hedgerow._files import whole_file
-from hedgerow.estimator import RobustPolicy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,38 +73,3 @@ def style() -> AbstractContextManager[None]:
             "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
         ) from None
     return matplotlib.rc_context(STYLE)
-
-
-def feature_names(policy: RobustPolicy, X: Any) -> list[str]:
-    """What features are called by X or, failing that, by the policy."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(policy, "feature_names_in_", None)
-    if names is None:
-        names = [f"feature {i}" for i in range(np.shape(X)[1])]
-    return [str(name) for name in names]
-
-
-def outcome_name(policy: RobustPolicy, Y: Any, decision: int) -> str:
-    """What the outcome is called by Y or, failing that, by the policy's own table."""
-    names = getattr(Y, "columns", None)
-    if names is None:
-        names = [Y.name] if getattr(Y, "name", None) is not None else None
-    if names is None:
-        names = (getattr(policy, "columns_", None) or {}).get("outcomes")
-    return str(names[decision]) if names is not None and decision < len(names) else "outcome"
-
-
-def decisions_of(policy: RobustPolicy, contexts: np.ndarray) -> np.ndarray:
-    """Decisions (rows, decisions) for an array of contexts, whether or not features have names."""
-    names = getattr(policy, "feature_names_in_", None)
-    if names is not None:  # the policy compares names, so it is handed a table with the same ones
-        import pandas
-
-        contexts = pandas.DataFrame(contexts, columns=list(names))  # pyright: ignore[reportAssignmentType]
-    return policy.predict(contexts).reshape(len(contexts), -1)
-
-
-def shortened(text: str, most: int) -> str:
-    """Cut a text to at most so many characters, with an ellipsis."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

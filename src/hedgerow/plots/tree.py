@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import expit
 
 from hedgerow import _checks
+from hedgerow.describe import names as naming
+from hedgerow.describe.numbers import number, percent
 from hedgerow.estimator import RobustPolicy
-from hedgerow.explain.lens import ForestLens, forest_of
-from hedgerow.plots import labels
-from hedgerow.plots.labels import number, percent
+from hedgerow.explain.lens import TreeLens, trees_of
 from hedgerow.plots.sheet import Line, Sheet
 from hedgerow.plots.style import COLOURS, GREY, style
 
@@ -49,7 +49,7 @@ def tree(
     Parameters
     ----------
     policy : RobustPolicy
-        A fitted forest whose trees have a depth of at most 4. Deeper ones are refused, since their
+        A fitted policy whose trees have a depth of at most 4. Deeper ones are refused, since their
         leaves do not fit on a page; ``explain.routes(policy, X).dominant(row, tree)`` lists routes
         of any depth.
     X : (rows, features), optional
@@ -67,8 +67,8 @@ def tree(
         Most weights that a gate lists, and most decisions that a leaf does, the largest first.
     title : str, optional
     """
-    lens = forest_of(policy)
-    depth, trees = lens.forest.depth, len(lens.forest.leaves)
+    lens = trees_of(policy, "Only rules with trees can be drawn as one")
+    depth, trees = lens.trees.depth, len(lens.trees.leaves)
     if _checks.count("tree", tree, least=0) >= trees:
         raise ValueError(f"tree must lie between 0 and {trees - 1}; got {tree}.")
     if depth > MOST_DEPTH:
@@ -77,10 +77,12 @@ def tree(
             f"depth {MOST_DEPTH} are drawn, and hedgerow.explain.routes lists routes of any depth."
         )
     _checks.count("top", top)
-    names = labels.decision_names(policy, decision_names)
+    names = naming.checked_names(
+        decision_names or naming.decision_names(policy), policy.n_decisions_, "decision"
+    )
     listed = _listed(decisions, len(names))
     gates = _gates(lens, tree, top)
-    leaves = _leaves(lens.forest.leaves[tree], names, listed, top)
+    leaves = _leaves(lens.trees.leaves[tree], names, listed, top)
     everyone, chosen = _flows(lens, X, tree, rows)
     called = _called(rows, row_labels)
 
@@ -112,10 +114,10 @@ def _listed(decisions: Sequence[int] | None, count: int) -> list[int]:
     return listed
 
 
-def _gates(lens: ForestLens, tree: int, top: int) -> list[list[Line]]:
+def _gates(lens: TreeLens, tree: int, top: int) -> list[list[Line]]:
     """For every gate its largest weights, the others' share, and where the mean input goes."""
     boxes = []
-    for weights, bias in zip(lens.forest.weights[tree], lens.forest.biases[tree], strict=True):
+    for weights, bias in zip(lens.trees.weights[tree], lens.trees.biases[tree], strict=True):
         shares = weights / (np.abs(weights).sum() or 1.0)
         order = np.argsort(-np.abs(shares), kind="stable")
         order = order[shares[order] != 0]
@@ -153,7 +155,7 @@ def _leaves(
 
 
 def _flows(
-    lens: ForestLens, X: Any, tree: int, rows: Sequence[int] | None
+    lens: TreeLens, X: Any, tree: int, rows: Sequence[int] | None
 ) -> tuple[np.ndarray | None, list[np.ndarray]]:
     """Probability of coming to every gate and leaf: the mean over X, and for each chosen row."""
     if X is None:
@@ -166,8 +168,8 @@ def _flows(
         raise ValueError(f"Up to {MOST_ROWS} rows can be told apart in colour; got {len(rows)}.")
     if rows and max(rows) >= len(x):
         raise ValueError(f"rows must lie between 0 and {len(x) - 1}; got {max(rows)}.")
-    weights, biases = lens.forest.weights[tree], lens.forest.biases[tree]
-    reached = lens.forest.reach(expit(weights @ x.T + biases[:, None])[None])
+    weights, biases = lens.trees.weights[tree], lens.trees.biases[tree]
+    reached = lens.trees.reach(expit(weights @ x.T + biases[:, None])[None])
     found = np.concatenate([level[0] for level in reached])
     return found.mean(axis=1), [found[:, row] for row in rows]
 

@@ -22,8 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow.ambiguity import Ambiguity
-from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, WorstCase, worst_case
+from hedgerow.certify.worst_cases import WorstCase, worst_case
+from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.estimator import RobustPolicy
+from hedgerow.explain.lens import decided
+from hedgerow.plots.labels import shortened
 from hedgerow.plots.panels import (
     MOST_ACROSS,
     MOST_UPRIGHT,
@@ -31,23 +34,15 @@ from hedgerow.plots.panels import (
     Points,
     along_x,
     along_y,
-    describe,
     draw_density,
     draw_legend,
     draw_marginals,
     draw_nominal,
     draw_points,
+    head,
     row_of_panels,
 )
-from hedgerow.plots.style import (
-    GREY,
-    INK,
-    decisions_of,
-    feature_names,
-    outcome_name,
-    shortened,
-    style,
-)
+from hedgerow.plots.style import GREY, INK, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +99,7 @@ def worst_cases(
     x = _axis(nominal.x, [along_x(one) for one in worst], resolution)
     y = _axis(nominal.y, [along_y(one) for one in worst], resolution)
     densities = [_density(one, x, y) for one in worst]
-    decisions = decisions_of(policy, x[:, None])[:, 0]
+    decisions = decided(policy, x[:, None])[:, 0]
     brightest = max((_clip(d) for d in densities if d is not None), default=1.0)
 
     with style():
@@ -114,19 +109,19 @@ def worst_cases(
             if density is not None:
                 draw_density(panel.main, x, y, density, brightest)
                 draw_nominal(panel.main, nominal)
-            elif isinstance(one, DiscreteWorstCase):
-                draw_points(panel.main, one, nominal)
+            if (points := one.points()) is not None:
+                draw_points(panel.main, points, nominal)
             if decision_label:
                 panel.main.plot(x, decisions, color=INK, linewidth=0.9, zorder=4)
             draw_marginals(panel, one, x, y)
-            describe(panel, i, title, one)
+            head(panel, i, title, one)
         first = panels[0]
         first.main.set_xlim(x[0], x[-1])
         first.main.set_ylim(y[0], y[-1])
         first.top.set_ylim(bottom=0)
         first.right.set_xlim(left=0)
         across = feature_label or feature_names(policy, X)[0]
-        upright = outcome_label or outcome_name(policy, Y, 0)
+        upright = outcome_label or outcome_names(policy, Y)[0]
         first.main.set_ylabel(shortened(upright, MOST_UPRIGHT))
         for panel in panels:
             panel.main.set_xlabel(shortened(across, MOST_ACROSS))
@@ -205,7 +200,7 @@ def _ends(density_at: Any, low: float, high: float, resolution: int) -> list[flo
 
 def _density(worst: WorstCase, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
     """Densities (y, x) on the grid, of a worst case that has any."""
-    if not isinstance(worst, SmoothWorstCase):
+    if worst.points() is not None:
         return None
     columns, rows = np.meshgrid(x, y)
     return worst.density(columns.ravel(), rows.ravel()).reshape(columns.shape)

@@ -4,6 +4,6 @@ Python gathers the facts and writes the words; the page's script computes decisi
 attributions for any input with the policy's own numbers (``report/page``).
 """
 
-from hedgerow.report.writing import check_page_target, write_report
+from hedgerow.report.write import check_page_target, write_report
 
 __all__ = ["check_page_target", "write_report"]

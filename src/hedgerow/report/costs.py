@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from hedgerow.losses import Newsvendor
+from hedgerow.describe.numbers import listed, number
+from hedgerow.explain.lens import decided
 from hedgerow.metrics import cvar
-from hedgerow.report.subject import Subject, contexts_of, decisions_of
+from hedgerow.report.subject import Subject, contexts_of
 
 CONFIDENCE = 0.95
 TAIL = 0.05
@@ -91,7 +92,7 @@ def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]
     found.append(
         Cost(
             "Best fixed decision of training",
-            f"always {_listed(constant)}",
+            f"always {fixed_words(constant)}",
             subject.losses(constant),
             "reference",
         )
@@ -100,37 +101,27 @@ def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]
     found.append(
         Cost(
             "Best fixed decision in hindsight",
-            f"always {_listed(hindsight)}, which nobody could know before",
+            f"always {fixed_words(hindsight)}, which nobody could know before",
             subject.losses(hindsight),
             "reference",
         )
     )
-    if _foresight_is_free(subject):
-        nothing = np.zeros(len(Y))
-        found.append(Cost("Perfect foresight", "every outcome known before", nothing, "reference"))
+    foreseen = policy.loss.foresight(Y)
+    if foreseen is not None:
+        found.append(Cost("Perfect foresight", "every outcome known before", foreseen, "reference"))
     return found
 
 
+def fixed_words(decision: np.ndarray) -> str:
+    """A decision as it is listed: its numbers, the first few of many."""
+    return listed(map(number, decision), most=4)
+
+
 def _decisions(name: str, other: Any, X: Any, subject: Subject) -> np.ndarray:
-    decisions = decisions_of(other, contexts_of(other, X))
+    decisions = decided(other, contexts_of(other, X))
     if decisions.shape[1] != subject.policy.n_decisions_:
         raise ValueError(
             f"{name} makes {decisions.shape[1]} decision(s), but the policy of the report makes "
             f"{subject.policy.n_decisions_}; they cannot be compared."
         )
     return decisions
-
-
-def _foresight_is_free(subject: Subject) -> bool:
-    """Whether ordering exactly what is demanded is allowed on every row, which costs nothing."""
-    loss = subject.policy.loss
-    if not isinstance(loss, Newsvendor):
-        return False
-    decisions = loss.decisions_for(subject.outcomes.shape[1])
-    return bool(np.all(np.asarray(decisions.contains(subject.outcomes))))
-
-
-def _listed(decision: np.ndarray, most: int = 4) -> str:
-    texts = [f"{value:.4g}" for value in decision[:most]]
-    more = f", … ({len(decision)} in all)" if len(decision) > most else ""
-    return ", ".join(texts) + more

@@ -3,26 +3,22 @@
 Arrays are base64 of little-endian bytes. Parameters are float32, as they were learned, and data are
 float64, so the script decides exactly what the policy does, up to the rounding of float32.
 
-A forest's leaves are mapped onto the decision set here; rules that map their own output are sent
-with their raw parameters and the blocks of the decision set.
+The rule brings its own script and parameters (``FittedRule.page_form``). Where it brings none, the
+page carries what the policy decides on its rows, and computes nothing.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
-from hedgerow._components import double
-from hedgerow.data.encoder import CATEGORY, DATE, Column, TableEncoder
-from hedgerow.decisions import Box, DecisionSet, Free, Nonnegative, Product, Simplex
-from hedgerow.programs import program
+from hedgerow.data.encoder import CATEGORY, DATE, Column
+from hedgerow.describe.page_form import PageForm
+from hedgerow.describe.parts import Missing
 from hedgerow.report.subject import Subject
-from hedgerow.rules import Forest
-from hedgerow.rules.affine import AffineRule, ConstantRule
-from hedgerow.rules.two_layer import TwoLayerNetwork
 
 MOST_ROWS, MOST_NUMBERS = 2000, 60_000
 """Rows, and numbers in them, that a page carries; they are evenly spaced over the data."""
@@ -33,14 +29,27 @@ MARGIN = 0.05
 SLIDER_STEPS = 200
 
 
-def live_part(subject: Subject, row: int | None) -> dict[str, Any]:
+def form_of(rule: Any) -> tuple[PageForm | None, str]:
+    """What the page decides with or, if there is nothing, the sentence that says so."""
+    needed = "This page cannot compute decisions for new inputs, for which it needs a page form"
+    try:
+        form = rule.page_form()
+        if form is None:
+            raise Missing(rule, "page_form", needed)
+    except Missing as missing:
+        return None, str(missing)
+    return form, ""
+
+
+def live_part(subject: Subject, form: PageForm | None, row: int | None) -> dict[str, Any]:
     """Everything the script needs, as plain values; ``row`` (from 1) is where it begins."""
     policy, units = subject.policy, subject.policy.units_
     chosen = chosen_rows(subject, row)
     inputs = _inputs(subject)
-    spaced = evenly(subject.rows, _background_rows(policy.rule_))
+    spaced = evenly(subject.rows, FEWER if form and form.units > LARGE else BACKGROUND)
+    decided = {} if form else {"decisions": f64(subject.decisions[chosen])}
     return {
-        "rule": _rule(policy.rule_),
+        "rule": packed(form.parameters) if form else None,
         "units": {
             "centre": f64(units.x_centre),
             "factor": f64(units.x_factor),
@@ -52,11 +61,12 @@ def live_part(subject: Subject, row: int | None) -> dict[str, Any]:
         "decisions": subject.decision_names,
         "outcomes": subject.outcome_names,
         "outcome_of": [subject.outcome_of(k) for k in range(policy.n_decisions_)],
-        "shares": [not scalable for scalable in _decision_set(subject).scalable.tolist()],
+        "shares": (~subject.decision_set.scalable).tolist(),
         "unit": subject.unit,
         "loss_unit": subject.loss_unit,
         "background": f64(subject.contexts[spaced]),
-        "rows": {
+        "rows": decided
+        | {
             "total": subject.rows,
             "numbers": (chosen + 1).tolist(),
             "contexts": f64(subject.contexts[chosen]),
@@ -93,84 +103,23 @@ def f64(array: Any) -> dict[str, str]:
     return {"f64": base64.b64encode(np.asarray(array, "<f8").tobytes()).decode("ascii")}
 
 
-def _decision_set(subject: Subject) -> DecisionSet:
-    return subject.policy.loss.decisions_for(subject.outcomes.shape[1])
-
-
-@program
-def _leaf_decisions(forest: Forest) -> jax.Array:
-    return forest.leaf_decisions()
-
-
-def _rule(rule: Any) -> dict[str, Any]:
-    if isinstance(rule, Forest):
-        trees, leaves, decisions = rule.leaves.shape
-        with jax.enable_x64(True):
-            mapped = np.asarray(_leaf_decisions(double(rule)))
-        return {
-            "kind": "forest",
-            "trees": trees,
-            "depth": leaves.bit_length() - 1,
-            "decisions": decisions,
-            "temperature": float(rule.temperature),
-            "weights": f32(rule.gate_weights),
-            "biases": f32(rule.gate_biases),
-            "leaves": f32(mapped),
-            "seen": None if rule.features is None else np.asarray(rule.features).tolist(),
-        }
-    if isinstance(rule, AffineRule):
-        parts = {"kind": "affine", "matrix": f32(rule.matrix)}
-    elif isinstance(rule, TwoLayerNetwork):
-        parts = {
-            "kind": "two-layer",
-            "hidden": f32(rule.hidden),
-            "bias": f32(rule.bias),
-            "output": f32(rule.output),
-        }
-    elif isinstance(rule, ConstantRule):
-        parts = {"kind": "constant"}
-    else:
-        raise ValueError(
-            f"A report computes decisions live, which it cannot do for a {type(rule).__name__}; it "
-            "knows forests, two-layer networks, affine and constant rules."
-        )
-    return parts | {"offset": f32(rule.offset), "map": _blocks(rule.decision_set)}
-
-
-def _blocks(decision_set: DecisionSet) -> list[dict[str, Any]]:
-    """The decision set as a row of blocks, in working units."""
-    if isinstance(decision_set, Product):
-        return [block for part in decision_set.sets for block in _blocks(part)]
-    kinds = {Free: "free", Nonnegative: "nonnegative", Simplex: "simplex", Box: "box"}
-    kind = kinds.get(type(decision_set))
-    if kind is None:
-        raise ValueError(
-            "A report computes decisions live, which it cannot do for decisions in a "
-            f"{type(decision_set).__name__}; a forest's can be shown in any set."
-        )
-    block: dict[str, Any] = {"kind": kind, "size": decision_set.dimension}
-    if isinstance(decision_set, Box):
-        block["low"], block["high"] = _ends(decision_set.low), _ends(decision_set.high)
-    return [block]
-
-
-def _ends(values: Any) -> list[float | None]:
-    return [float(v) if np.isfinite(v) else None for v in np.asarray(values)]
-
-
-def _background_rows(rule: Any) -> int:
-    parts = {Forest: "gate_biases", TwoLayerNetwork: "bias"}.get(type(rule))
-    return FEWER if parts and np.size(getattr(rule, parts)) > LARGE else BACKGROUND
+def packed(value: Any) -> Any:
+    """A rule's parameters with their arrays packed, however deep."""
+    if isinstance(value, Mapping):
+        return {name: packed(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [packed(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return f32(value) if value.dtype == np.float32 else f64(value)
+    return value
 
 
 def _inputs(subject: Subject) -> list[dict[str, Any]]:
-    """What a reader can set: the table's columns, or the features themselves."""
-    columns = [Column(name, "number") for name in subject.features]
-    if subject.table is not None:
-        columns = TableEncoder.from_json((subject.policy.columns_ or {})["encoder"]).columns_
+    """What a reader can set."""
     place = {name: j for j, name in enumerate(subject.features)}
     return [
-        _input(subject, column, [place[name] for name in column.features]) for column in columns
+        _input(subject, column, [place[name] for name in column.features])
+        for column in subject.columns
     ]
 
 

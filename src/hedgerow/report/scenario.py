@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.ambiguity import ERM
 from hedgerow.certify.worst_cases import worst_case
 from hedgerow.report.live import evenly
 from hedgerow.report.subject import Subject
@@ -50,16 +49,15 @@ class Scenario:
 def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
     """Draw from the worst case near the rows; where there is none, say why."""
     policy = subject.policy
-    if isinstance(policy.ambiguity_, ERM):
+    if not policy.given_.description().hedges:
         return Scenario(
             trouble="This policy trusts its data: it was trained without hedging against anything "
             "(empirical risk minimisation), so there is no worst case to show."
         )
     some = evenly(subject.rows, MOST_ROWS)
     X, Y = subject.contexts[some], subject.outcomes[some]
-    names = getattr(policy, "feature_names_in_", None)
     try:
-        worst = worst_case(policy, _frame(X, names), Y, tolerance=TOLERANCE)
+        worst = worst_case(policy, X, Y, tolerance=TOLERANCE)
         draws = worst.sample(DRAWS)
     except ValueError as error:
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")
@@ -84,14 +82,6 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
 
 def _varies_by_degrees(values: np.ndarray) -> bool:
     return len(np.unique(values)) > 2
-
-
-def _frame(X: np.ndarray, names: Any) -> Any:
-    if names is None:
-        return X
-    from hedgerow.data.table_files import require_pandas
-
-    return require_pandas().DataFrame(X, columns=list(names))
 
 
 def _panel(name: str, kind: str, data: np.ndarray, worst: np.ndarray) -> dict[str, Any]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule, Slopes, through
+from hedgerow.describe.page_form import PageForm
+from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.mapped import image, mapped_form, through
+from hedgerow.rules.slopes import Slopes
 
 
 class AffineRule(FittedRule):
@@ -23,12 +27,25 @@ class AffineRule(FittedRule):
         """Decide for every column of x."""
         return through(self.decision_set, self.matrix @ x + self.offset[:, None])
 
+    def words(self) -> str:
+        """What kind of rule it is."""
+        return "A weighted sum of the columns, kept within what can be decided"
+
+    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Exact before the map onto the decision set."""
+        matrix = np.asarray(self.matrix, np.float64)
+        middle, reach = matrix @ centre + np.asarray(self.offset), np.abs(matrix) @ width
+        return image(self.decision_set, middle - reach, middle + reach)
+
+    def page_form(self) -> PageForm:
+        """Matrix, offset and map."""
+        return mapped_form(self.decision_set, matrix=self.matrix, offset=self.offset)
+
 
 class ConstantRule(FittedRule):
     """f(x) = map(c)."""
 
     trainable: ClassVar[tuple[str, ...]] = ("offset",)
-    bounded: ClassVar[bool] = True
     offset: Float[Array, " k"]
     decision_set: DecisionSet
 
@@ -36,6 +53,23 @@ class ConstantRule(FittedRule):
         """Return the one decision, once per column of x."""
         raw = jnp.broadcast_to(self.offset[:, None], (len(self.offset), x.shape[1]))
         return through(self.decision_set, raw)
+
+    def words(self) -> str:
+        """What kind of rule it is."""
+        return "One decision for all rows, whatever the columns say"
+
+    def is_bounded(self) -> bool:
+        """It never changes."""
+        return True
+
+    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The decision itself."""
+        offset = np.asarray(self.offset, np.float64)
+        return image(self.decision_set, offset, offset)
+
+    def page_form(self) -> PageForm:
+        """Offset and map."""
+        return mapped_form(self.decision_set, offset=self.offset)
 
 
 class Affine(Rule):

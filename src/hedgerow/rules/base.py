@@ -3,34 +3,37 @@
 A ``Rule`` is the description (how many trees, how deep). ``build`` turns it into a ``FittedRule``,
 an Equinox module that maps standardised contexts, rows last (features, rows), to decisions in
 working units (decisions, rows). Rows last keeps the forest's inner loop contiguous.
+
+To be trained, valued and saved a fitted rule needs no more than ``__call__``, ``decision_set`` and
+``trainable``. Everything else is a capability that it may offer: one it does not offer is None, and
+whoever asks for it says which method to write.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow._components import Component
 from hedgerow.decisions import DecisionSet
+from hedgerow.describe.numbers import counted
+from hedgerow.describe.page_form import PageForm
 from hedgerow.programs import program
+from hedgerow.rules.forest_arrays import ForestArrays
+from hedgerow.rules.slopes import Slopes
 
 ROWS_AT_ONCE = 8192
 FEWEST_ROWS = 1024
 
 
 class FittedRule(eqx.Module):
-    """A rule with parameters. Fields named in ``trainable`` are learned, the rest are fixed.
-
-    ``bounded``: decisions stay within bounds however far contexts go.
-    """
+    """A rule with parameters. Fields named in ``trainable`` are learned, the rest are fixed."""
 
     trainable: ClassVar[tuple[str, ...]] = ()
-    bounded: ClassVar[bool] = False
     decision_set: eqx.AbstractVar[DecisionSet]
 
     def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
@@ -50,12 +53,51 @@ class FittedRule(eqx.Module):
         )
         return eqx.partition(self, learned)
 
+    def decide(self, contexts: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
+        """Decisions for standardised contexts, as ``predict`` makes them: here in float32."""
+        return decide_rows(self, contexts)
 
-class Slopes(NamedTuple):
-    """Directions in which outcomes rise, of unit variance, and the share of each they explain."""
+    def words(self) -> str:
+        """What kind of rule it is, for people."""
+        learned = sum(int(np.size(getattr(self, name))) for name in self.trainable)
+        return f"A {type(self).__name__} with {counted(learned, 'parameter')}"
 
-    directions: Float[np.ndarray, "m d"]
-    explained: Float[np.ndarray, " m"]
+    def is_bounded(self) -> bool:
+        """Whether decisions stay within bounds however far contexts go."""
+        return False
+
+    def check_storable(self) -> None:
+        """Raise one sentence if the rule cannot go into a file."""
+
+    def trees(self, n_features: int | None = None) -> ForestArrays | None:
+        """The rule as soft trees, if it is their mean; explanations are then closed form.
+
+        ``n_features`` says how many features there are, where trees look at some only.
+        """
+        return None
+
+    def bounds(
+        self, centre: Float[np.ndarray, " d"], width: Float[np.ndarray, " d"]
+    ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]] | None:
+        """Bounds on the decisions for all standardised contexts with |x − centre| ≤ width."""
+        return None
+
+    def path_integrals(
+        self,
+        starts: Float[np.ndarray, "n d"],
+        end: Float[np.ndarray, " d"],
+        weights: Float[np.ndarray, " n"],
+        tolerance: Float[np.ndarray, " k"],
+    ) -> Float[np.ndarray, "k d"] | None:
+        """Weighted sum over starts of (end − start)·∫₀¹ ∂f, where quadrature would be slow.
+
+        Contexts are standardised, decisions in working units; so is the error allowed in each.
+        """
+        return None
+
+    def page_form(self) -> PageForm | None:
+        """What a report's page decides with, or None: then it shows no decisions for new inputs."""
+        return None
 
 
 class Rule(Component):
@@ -78,11 +120,6 @@ class Rule(Component):
         raise NotImplementedError
 
 
-def through(decision_set: DecisionSet, raw: Float[Array, "k rows"]) -> Float[Array, "k rows"]:
-    """Send raw outputs, rows last, through the map onto the decision set."""
-    return jnp.moveaxis(decision_set.from_raw(jnp.moveaxis(raw, 0, -1)), -1, 0)
-
-
 @program(static_argnames="n_features")
 def build_rule(
     rule: Rule,
@@ -97,7 +134,7 @@ def build_rule(
 
 
 def decide_rows(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
-    """Decisions (rows, k) for standardised contexts (rows, d), in pieces of few sizes."""
+    """Decisions (rows, k) for standardised contexts (rows, d), in float32, few sizes at a time."""
     pieces = [
         _decide_piece(rule, contexts[start : start + ROWS_AT_ONCE])
         for start in range(0, len(contexts), ROWS_AT_ONCE)

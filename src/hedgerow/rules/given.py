@@ -41,8 +41,16 @@ class GivenRule(FittedRule):
             )
         return (decisions / self.z_unit).T
 
+    def words(self) -> str:
+        """What kind of rule it is."""
+        return "A function that was given, not learned"
+
+    def check_storable(self) -> None:
+        """Files hold no functions."""
+        raise ValueError("A rule given as a function cannot be saved: files hold no functions.")
+
     def decide(self, contexts: np.ndarray) -> np.ndarray:
-        """Decisions (rows, k) for standardised contexts (rows, d), in float64."""
+        """Decisions for standardised contexts in float64: the function's numbers are the data's."""
         with jax.enable_x64(True):
             return np.asarray(_decide(self, jnp.asarray(contexts.T))).T
 

@@ -14,15 +14,24 @@ with it how often a rule should begin by looking that way (``rules.soft_forest``
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from jaxtyping import Float
 
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.data.units import Units
-from hedgerow.rules.base import Slopes
 
 MOST_CONTEXTS = 10_000
 SHRINKAGES = np.logspace(-4, 2, 25)
 """α, in units of the mean variance of a standardised feature."""
+
+
+class Slopes(NamedTuple):
+    """Directions in which outcomes rise, of unit variance, and the share of each they explain."""
+
+    directions: Float[np.ndarray, "m d"]
+    explained: Float[np.ndarray, " m"]
 
 
 def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:

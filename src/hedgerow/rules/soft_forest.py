@@ -30,11 +30,18 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow import _checks
+from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule, Slopes
+from hedgerow.describe.numbers import counted
+from hedgerow.describe.page_form import PageForm, asset
+from hedgerow.programs import program
+from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.forest_arrays import ForestArrays
+from hedgerow.rules.slopes import Slopes
 
 MOST_DEPTH = 12
 MOST_PACED = 10
@@ -57,7 +64,6 @@ class Forest(FittedRule):
     """
 
     trainable: ClassVar[tuple[str, ...]] = ("gate_weights", "gate_biases", "leaves")
-    bounded: ClassVar[bool] = True
     gate_weights: Float[Array, "t g m"]
     gate_biases: Float[Array, "t g"]
     leaves: Float[Array, "t l k"]
@@ -121,6 +127,66 @@ class Forest(FittedRule):
         return eqx.tree_at(
             lambda forest: forest.temperature, self, jnp.zeros_like(self.temperature)
         )
+
+    def words(self) -> str:
+        """What kind of rule it is."""
+        trees, leaves, _ = self.leaves.shape
+        return (
+            f"The average of {counted(trees, 'soft decision tree')}, "
+            f"{counted(self.depth, 'question')} deep with {leaves} leaves each; soft: every "
+            "question is answered by degrees"
+        )
+
+    def is_bounded(self) -> bool:
+        """Decisions are mixtures of leaves."""
+        return True
+
+    def trees(self, n_features: int | None = None) -> ForestArrays:
+        """The forest itself, in float64."""
+        temperature = float(self.temperature)
+        if not temperature > 0:
+            raise ValueError(
+                "A hard forest (temperature 0) jumps at its splits: it has neither derivatives nor "
+                "a Lipschitz constant; ask about the soft forest it came from."
+            )
+        weights = np.asarray(self.gate_weights, np.float64)
+        if self.features is not None:
+            seen, columns = weights, np.asarray(self.features)[:, None, :]
+            weights = np.zeros((*seen.shape[:2], n_features or int(columns.max()) + 1))
+            np.put_along_axis(weights, np.broadcast_to(columns, seen.shape), seen, axis=2)
+        return ForestArrays(
+            weights=weights / temperature,
+            biases=np.asarray(self.gate_biases, np.float64) / temperature,
+            leaves=self._exact_leaves(),
+        )
+
+    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gate by gate from the leaves up."""
+        low, high = self.trees(len(centre)).bounds(centre[:, None], width[:, None])
+        return low[:, 0], high[:, 0]
+
+    def page_form(self) -> PageForm:
+        """Gates as they were learned, leaves as they decide."""
+        trees, _, decisions = self.leaves.shape
+        return PageForm(
+            asset("hedgerow.rules", "forest.js"),
+            {
+                "trees": trees,
+                "depth": self.depth,
+                "decisions": decisions,
+                "temperature": float(self.temperature),
+                "weights": np.asarray(self.gate_weights, np.float32),
+                "biases": np.asarray(self.gate_biases, np.float32),
+                "leaves": np.asarray(self._exact_leaves(), np.float32),
+                "seen": None if self.features is None else np.asarray(self.features).tolist(),
+            },
+            units=self.gate_biases.size,
+            trees=True,
+        )
+
+    def _exact_leaves(self) -> Float[np.ndarray, "t l k"]:
+        with jax.enable_x64(True):
+            return np.asarray(_leaf_decisions(double(self)))
 
 
 class SoftForest(Rule):
@@ -258,6 +324,11 @@ class SoftForest(Rule):
         if features is not None:
             along = jnp.take_along_axis(along, features[:, None, :], axis=2)
         return turned[:, :, None] * along, steepness * jax.scipy.special.ndtri(quantiles)
+
+
+@program
+def _leaf_decisions(forest: Forest) -> Float[Array, "t l k"]:
+    return forest.leaf_decisions()
 
 
 def _level(gates: Array, level: int) -> Array:

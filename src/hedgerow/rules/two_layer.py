@@ -12,11 +12,16 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.rules.base import FittedRule, Rule, Slopes, through
+from hedgerow.describe.page_form import PageForm
+from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.mapped import image, mapped_form, through
+from hedgerow.rules.network_paths import network_integrals
+from hedgerow.rules.slopes import Slopes
 
 
 class TwoLayerNetwork(FittedRule):
@@ -36,6 +41,38 @@ class TwoLayerNetwork(FittedRule):
         units = jax.nn.relu(units.reshape(decisions, width, -1) + self.bias[:, :, None])
         raw = jnp.einsum("km,kmr->kr", self.output, units) / width + self.offset[:, None]
         return through(self.decision_set, raw)
+
+    def words(self) -> str:
+        """What kind of rule it is."""
+        return f"A small neural network with {self.bias.shape[1]:,} hidden units per decision"
+
+    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Interval by interval through the layers."""
+        hidden, output = (np.asarray(part, np.float64) for part in (self.hidden, self.output))
+        middle, reach = hidden @ centre + np.asarray(self.bias), np.abs(hidden) @ width
+        least, most = np.maximum(middle - reach, 0), np.maximum(middle + reach, 0)
+        up, down = np.maximum(output, 0), np.minimum(output, 0)
+        offset = np.asarray(self.offset, np.float64)
+        low = offset + np.sum(up * least + down * most, axis=1) / hidden.shape[1]
+        high = offset + np.sum(up * most + down * least, axis=1) / hidden.shape[1]
+        return image(self.decision_set, low, high)
+
+    def path_integrals(
+        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: np.ndarray
+    ) -> np.ndarray:
+        """From kink to kink."""
+        return network_integrals(self, starts, end, weights, tolerance)
+
+    def page_form(self) -> PageForm:
+        """Both layers and the map."""
+        return mapped_form(
+            self.decision_set,
+            units=self.bias.size,
+            hidden=self.hidden,
+            bias=self.bias,
+            output=self.output,
+            offset=self.offset,
+        )
 
 
 class TwoLayer(Rule):

@@ -3,35 +3,28 @@
 Candidates of a family differ in penalty and epsilon only, which are traced: one compiled program
 trains them all on a fold, and all folds, padded to one shape, share it. Threads take families and
 folds from one look at the held-out losses to the next, after 25, 50, 100, 200, … steps. The losses
-themselves are taken by the main thread alone: a loss may learn from what it is asked
-(``losses.RecourseLoss``).
+themselves are taken by the main thread alone: a second stage keeps the bases it has walked.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from joblib import cpu_count
-from sklearn.utils import _safe_indexing
 
-from hedgerow import _checks
-from hedgerow.ambiguity import ERM, Ambiguity
-from hedgerow.ambiguity.problem import Problem
-from hedgerow.data.nominal import Nominal
-from hedgerow.data.training_table import TrainingTable
-from hedgerow.data.units import Units
+from hedgerow import fitting
+from hedgerow.ambiguity import ERM, Ambiguity, Problem
+from hedgerow.data import Nominal, TrainingTable, Units
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss
-from hedgerow.rules import Rule
-from hedgerow.solvers import Task
+from hedgerow.rules import FittedRule, Rule
+from hedgerow.solvers import TrainingProblem
 from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.stochastic import StochasticSolver
@@ -71,10 +64,19 @@ class Trial(NamedTuple):
     rows: np.ndarray
 
 
+class History(NamedTuple):
+    """Checked data: contexts (rows, d), outcomes (rows, y) and weights (rows,)."""
+
+    contexts: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray
+
+
 class Fold(NamedTuple):
     """What is trained on, and what it is judged by."""
 
     problem: Problem
+    rule: FittedRule
     contexts: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray
@@ -88,17 +90,17 @@ class Fold(NamedTuple):
     def admits(self, model: Ambiguity) -> bool:
         """Whether the model's value is finite here."""
         try:
-            replace(self.problem, ambiguity=model).resolved()
+            self.problem.against(model)
         except ValueError:
             return False
         return True
 
-    def tasks(
+    def trainings(
         self, models: list[Ambiguity], solver: StochasticSolver, table: TrainingTable
-    ) -> list[Task]:
-        """What is trained: one task per model, all on one table."""
+    ) -> list[TrainingProblem]:
+        """What is trained: one problem per model, all on one table."""
         return [
-            replace(self.problem, ambiguity=model).task(solver, table=table) for model in models
+            solver.training(self.problem.against(model), self.rule, table=table) for model in models
         ]
 
     def judge(self, loss: Loss, decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +122,7 @@ def checkpoints(solver: StochasticSolver) -> list[int]:
     return [step for step in (*EARLY, *range(STRETCH, steps, STRETCH)) if step < steps] + [steps]
 
 
-class Training:
+class FamilyRun:
     """A family's models on every fold: where they stand, and what they cost so far."""
 
     def __init__(self, family: Family, folds: list[Fold], models: list[Ambiguity]) -> None:
@@ -161,7 +163,7 @@ class Training:
 def try_families(
     families: Sequence[Family],
     loss: Loss,
-    data: tuple[Any, Any, np.ndarray],
+    history: History,
     splits: list[tuple[np.ndarray, np.ndarray]],
     seed: int,
     watch: Callable[[int, int, float], None] | None = None,
@@ -172,38 +174,38 @@ def try_families(
     """
     prepared = []
     for family in families:
-        folds = [_fold(family, loss, data, train, test, seed) for train, test in splits]
+        folds = [_fold(family, loss, history, train, test, seed) for train, test in splits]
         models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
         if models:
             prepared.append((family, folds, models))
-    trainings = [Training(*parts) for parts in prepared]
-    total = sum(len(training.ends) * len(splits) for training in trainings)
-    for done, _ in enumerate(_race(trainings, loss), start=1):
+    runs = [FamilyRun(*parts) for parts in prepared]
+    total = sum(len(run.ends) * len(splits) for run in runs)
+    for done, _ in enumerate(_race(runs, loss), start=1):
         if watch is not None:
-            watch(done, total, min(training.least for training in trainings))
-    return [trial for training in trainings for trial in training.trials()]
+            watch(done, total, min(run.least for run in runs))
+    return [trial for run in runs for trial in run.trials()]
 
 
-def _race(trainings: list[Training], loss: Loss) -> Iterator[None]:
-    """Take every training to its end, stretch by stretch; the least advanced ones go first.
+def _race(runs: list[FamilyRun], loss: Loss) -> Iterator[None]:
+    """Take every run to its end, stretch by stretch; the least advanced ones go first.
 
     A family's first fold compiles what its other folds find, so they wait for its first stretch.
     """
     workers = cpu_count()
-    ready = deque((training, 0, 0) for training in trainings)
+    ready = deque((run, 0, 0) for run in runs)
     running = {}
     with ThreadPoolExecutor(workers) as pool:
         while ready or running:
             while ready and len(running) < workers:
-                stretch = training, place, column = ready.popleft()
-                running[pool.submit(training.advance, place, column)] = stretch
+                stretch = run, place, column = ready.popleft()
+                running[pool.submit(run.advance, place, column)] = stretch
             for ended in wait(running, return_when=FIRST_COMPLETED).done:
-                training, place, column = running.pop(ended)
+                run, place, column = running.pop(ended)
                 if place == column == 0:
-                    ready.extend((training, other, 0) for other in range(1, len(training.folds)))
-                if column + 1 < len(training.ends):
-                    ready.append((training, place, column + 1))
-                training.judge(place, column, loss, ended.result())
+                    ready.extend((run, other, 0) for other in range(1, len(run.folds)))
+                if column + 1 < len(run.ends):
+                    ready.append((run, place, column + 1))
+                run.judge(place, column, loss, ended.result())
                 yield
 
 
@@ -215,25 +217,23 @@ def _begin(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver)
             for fold in folds
         ]
     )
-    tasks = [fold.tasks(models, solver, table) for fold, table in zip(folds, tables, strict=True)]
-    slots = max(several[0].slots for several in tasks)
-    return [Grid.of(several, solver, slots) for several in tasks]
+    several = [
+        fold.trainings(models, solver, table) for fold, table in zip(folds, tables, strict=True)
+    ]
+    slots = max(trainings[0].slots for trainings in several)
+    return [Grid.of(trainings, solver, slots) for trainings in several]
 
 
 def _fold(
-    family: Family, loss: Loss, data: Any, train: np.ndarray, test: np.ndarray, seed: int
+    family: Family, loss: Loss, history: History, train: np.ndarray, test: np.ndarray, seed: int
 ) -> Fold:
-    X, y, weights = data
-    policy = family.policy(loss, ERM(), seed=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of parts; the whole gets its say when it is fitted
-        _, problem, (key, _) = policy._begin(
-            _safe_indexing(X, train), _safe_indexing(y, train), weights[train]
-        )
-    problem.cover(widen=0.9)
-    contexts = policy._contexts(_safe_indexing(X, test), reset=False)
-    outcomes = _checks.outcomes(_safe_indexing(y, test))
-    return Fold(problem, problem.units.contexts(contexts), outcomes, weights[test], key)
+    parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
+    problem = fitting.pose(parts, *(part[train] for part in history))
+    keys = fitting.keys_of(seed)
+    rule = fitting.first_rule(parts, problem, keys.rule)
+    problem.cover(rule, widen=0.9)
+    contexts, outcomes, weights = (part[test] for part in history)
+    return Fold(problem, rule, problem.units.contexts(contexts), outcomes, weights, keys.training)
 
 
 def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:

@@ -19,21 +19,22 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks
 from hedgerow._progress import reporter
-from hedgerow.ambiguity import ERM, Ambiguity, PenalisedAmbiguity
+from hedgerow._warnings import VacuousCausalityWarning
+from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
-from hedgerow.data.nominal import EmpiricalNominal, Nominal
+from hedgerow.data import EmpiricalNominal, Nominal
 from hedgerow.data.table_files import require_pandas
-from hedgerow.estimator import DEFAULT_AMBIGUITY, RobustPolicy
+from hedgerow.estimator import RobustPolicy
+from hedgerow.fitting import DEFAULT_AMBIGUITY, Parts, pose
 from hedgerow.losses import Loss
 from hedgerow.rules import Rule, SoftForest
-from hedgerow.search.folds import Family, Trial, try_families
-from hedgerow.solvers import SCSC, NestedSGD
-from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.search.folds import Family, History, Trial, try_families
+from hedgerow.solvers import NestedSGD, StochasticSolver, default_solver
 
 PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
 EPSILONS = (0.03, 0.1, 0.3)
@@ -132,26 +133,23 @@ class RobustPolicyCV(BaseEstimator):
         """Try every candidate on every fold, choose, and train on all data."""
         _checks.one_of("selection", self.selection, SELECTIONS)
         families = self._families()
-        reader = families[0].policy(self.loss, ERM(), None, 0)
-        reader._read(X, y, sample_weight)  # what is wrong is said before the work
-        weights = _checks.weights(sample_weight, len(y))
+        history = self._history(X, y, sample_weight)
+        for family in families:  # what is wrong is said before the work
+            pose(Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver), *history)
         splitter: Any = check_cv(self.cv)
         splits = list(splitter.split(X, y))
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        trials = self._search(families, (X, y, weights), splits, seed)
+        trials = self._search(families, history, splits, seed)
         if not trials:
             raise ValueError("No penalty is admissible on every fold; try larger ones.")
         self._seed = seed
-        self._choose(trials, np.concatenate([weights[test] for _, test in splits]))
+        self._choose(trials, np.concatenate([history.weights[test] for _, test in splits]))
         if self.refit:
             policy = self.policy()
             with warnings.catch_warnings():
                 if self.ambiguity is None:  # nobody asked for a causal model by name
-                    warnings.filterwarnings("ignore", message="Every context occurs once")
+                    warnings.simplefilter("ignore", VacuousCausalityWarning)
                 self.best_estimator_ = policy.fit(X, y, sample_weight)
-            self.n_features_in_ = policy.n_features_in_
-            if hasattr(policy, "feature_names_in_"):
-                self.feature_names_in_ = policy.feature_names_in_
         return self
 
     def policy(
@@ -204,10 +202,26 @@ class RobustPolicyCV(BaseEstimator):
             raise AttributeError("There is no policy to ask, because refit=False.")
         return self.best_estimator_
 
+    def _history(self, X: Any, y: Any, sample_weight: Any) -> History:
+        """Check the data, and take their features' names."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        _checks.numeric("X", X)
+        contexts = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
+        outcomes = _checks.outcomes(y)
+        check_consistent_length(contexts, outcomes)
+        return History(contexts, outcomes, _checks.weights(sample_weight, len(contexts)))
+
     def _families(self) -> list[Family]:
         """Candidates, gathered by what can be trained in one program."""
         template: Any = self.ambiguity or DEFAULT_AMBIGUITY
-        _checks.instance("ambiguity", template, PenalisedAmbiguity, "a model with a penalty")
+        _checks.instance("ambiguity", template, Ambiguity, "None or a model with a penalty")
+        if template.penalty is None and template.radius is None:
+            raise TypeError(
+                f"ambiguity must be a model with a penalty; {type(template).__name__} has none."
+            )
         if template.radius is not None:
             raise ValueError("ambiguity has a radius; penalties are chosen here, so give it one.")
         penalties = _listed("penalties", self.penalties)
@@ -219,7 +233,7 @@ class RobustPolicyCV(BaseEstimator):
             orders = [{"order": order} for order in listed]
         if "epsilon" in settings:
             epsilons = [{"epsilon": e} for e in _listed("epsilons", self.epsilons)]
-        solver = self.solver or SCSC(nodes=1)
+        solver = self.solver or default_solver(template).replace(nodes=1)
         _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
         plain = self.solver or NestedSGD(nodes=1)
         families = []
@@ -238,12 +252,12 @@ class RobustPolicyCV(BaseEstimator):
         return families
 
     def _search(
-        self, families: list[Family], data: Any, splits: list[Any], seed: int
+        self, families: list[Family], history: History, splits: list[Any], seed: int
     ) -> list[Trial]:
         """Train everything; in processes if asked, else with progress."""
         if self.n_jobs not in (None, 1):
             work = (
-                delayed(try_families)([family], self.loss, data, splits, seed)
+                delayed(try_families)([family], self.loss, history, splits, seed)
                 for family in families
             )
             found = Parallel(n_jobs=self.n_jobs)(work)
@@ -254,7 +268,7 @@ class RobustPolicyCV(BaseEstimator):
                 if report is not None and math.isfinite(least):
                     report(done, total, least, None)
 
-            return try_families(families, self.loss, data, splits, seed, watch)
+            return try_families(families, self.loss, history, splits, seed, watch)
 
     def _choose(self, trials: list[Trial], weights: np.ndarray) -> None:
         """Put the results down and choose; ``weights`` are those of the held-out rows."""
@@ -339,8 +353,8 @@ def _listed(name: str, values: Any) -> list[float]:
 
 
 def _settings(model: Ambiguity) -> dict[str, float]:
-    """What is tried of a model; the empirical risk has an infinite penalty."""
-    if isinstance(model, ERM):
+    """What is tried of a model; without one, as for the empirical risk, the penalty is infinite."""
+    if model.penalty is None:
         return {"penalty": math.inf}
     known = model.get_params(deep=False)
     return {name: known[name] for name in ("order", "penalty", "epsilon") if name in known}

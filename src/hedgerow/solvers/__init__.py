@@ -7,7 +7,8 @@ from hedgerow.solvers.nested import NestedSGD
 from hedgerow.solvers.saa import SAA
 from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
-from hedgerow.solvers.task import Task, Training
+from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.training import Objective, Parameters, Solution, TrainingProblem
 
 __all__ = [
     "MLMC",
@@ -15,13 +16,18 @@ __all__ = [
     "SCGD",
     "SCSC",
     "NestedSGD",
+    "Objective",
+    "Parameters",
+    "Solution",
     "Solver",
-    "Task",
-    "Training",
+    "Step",
+    "StochasticSolver",
+    "TrainingProblem",
     "default_solver",
 ]
 
 
-def default_solver(ambiguity: Ambiguity) -> Solver:
-    """Return what ``solver=None`` stands for: tracked gradients; plain ones for ERM."""
-    return SCSC() if ambiguity.compositional else NestedSGD()
+def default_solver(ambiguity: Ambiguity) -> StochasticSolver:
+    """Return what ``solver=None`` stands for: tracked gradients where there are logarithms."""
+    logs = ambiguity.at_penalty(1.0).reduction().logs()
+    return NestedSGD() if logs is None else SCSC()

@@ -1,17 +1,19 @@
-"""What every solver offers: where nodes go, and a run from a task to a trained rule."""
+"""What every solver offers: where nodes go, and a run from a training problem to a trained rule."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.kernels.kernel import Kernel
-from hedgerow.kernels.nodes import Nodes
-from hedgerow.losses import Loss
-from hedgerow.solvers.task import Progress, Task, Training
+from hedgerow.ambiguity import Budget, Problem
+from hedgerow.data import TrainingTable
+from hedgerow.kernels import Nodes
+from hedgerow.rules import FittedRule
+from hedgerow.solvers.training import Progress, Solution, TrainingProblem
 
 SAMPLED_OUTCOME_NODES = 16
 
@@ -38,23 +40,47 @@ class Solver(Component):
             if not (isinstance(value, Nodes) or (value is None and name == "outcome_nodes")):
                 _checks.count(name, value)
 
+    @abstractmethod
     def node_rule(self, count: int) -> Nodes:
         """Return a rule that hands out so many nodes, of the kind this solver works with."""
-        raise NotImplementedError
 
-    def context_rule(self) -> Nodes:
-        """Node rule around contexts."""
-        return self.nodes if isinstance(self.nodes, Nodes) else self.node_rule(self.nodes)
+    @abstractmethod
+    def run(
+        self, training: TrainingProblem, key: PRNGKeyArray, progress: Progress | None = None
+    ) -> Solution:
+        """Train."""
 
-    def outcome_rule(self, loss: Loss, kernel: Kernel | None) -> Nodes | None:
+    def training(
+        self,
+        problem: Problem,
+        rule: FittedRule,
+        penalty: float | None = None,
+        budget: Budget | None = None,
+        table: TrainingTable | None = None,
+    ) -> TrainingProblem:
+        """Return what to train on, from a rule to begin with.
+
+        Under a radius ``budget`` is what it leaves and ``penalty`` where to begin. ``table`` saves
+        building the same one again for another model.
+        """
+        return TrainingProblem.of(
+            problem,
+            rule,
+            self._rule(self.nodes),
+            self._outcome_rule(problem),
+            table or TrainingTable.build(problem.nominal, problem.units, self.outcomes_per_context),
+            penalty,
+            budget,
+        )
+
+    def _rule(self, nodes: Any) -> Nodes:
+        return nodes if isinstance(nodes, Nodes) else self.node_rule(nodes)
+
+    def _outcome_rule(self, problem: Problem) -> Nodes | None:
         """Node rule around outcomes; None where the loss's closed form serves."""
-        if isinstance(self.outcome_nodes, Nodes):
-            return self.outcome_nodes
         if self.outcome_nodes is not None:
-            return self.node_rule(self.outcome_nodes)
-        known = kernel is None or loss.has_log_moment(kernel)
-        return None if known else self.node_rule(SAMPLED_OUTCOME_NODES)
-
-    def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
-        """Train the task's rule."""
-        raise NotImplementedError
+            return self._rule(self.outcome_nodes)
+        kernels = problem.kernels
+        if kernels is None or problem.working_loss().closed_moments(kernels.outcome) is not None:
+            return None
+        return self.node_rule(SAMPLED_OUTCOME_NODES)

@@ -9,6 +9,7 @@ of the same shape (``TrainingTable.alike``) compile nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import equinox as eqx
@@ -17,39 +18,38 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow.ambiguity import Ambiguity, Setting
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.loop import State, begin_state, stretch
+from hedgerow.solvers.loop import State, begin, stretch
 from hedgerow.solvers.stochastic import StochasticSolver
-from hedgerow.solvers.task import Priced, Task, begin
+from hedgerow.solvers.training import Objective, TrainingProblem
 
-EACH = State(*cast(Any, (0, 0, 0, 0, 0, None)))
+EACH = State(*cast(Any, (0, 0, 0, 0, None)))
 """Axes of a state: every training has its own, but all are at the same step, and so draw alike."""
 
 
 class Grid(NamedTuple):
-    """Trainings on one table; state, setting and priced have a leading axis of models."""
+    """Trainings on one table; states, settings and models have a leading axis."""
 
     state: State
-    fixed: FittedRule
-    table: Any
-    setting: Any
-    priced: Priced
+    objective: Objective
+    settings: Setting
+    models: Ambiguity
 
     @classmethod
-    def of(cls, tasks: Sequence[Task], solver: StochasticSolver, slots: int | None = None) -> Grid:
-        """Begin tasks that share a table and a first rule; ``slots``: at least so many trackers."""
-        first = tasks[0]
-        parameters, fixed = begin(first)
-        pooled = first.ambiguity.pooled or solver.shares_tracker
-        trackers = 1 if pooled or not solver.remembers else max(first.slots, slots or 0)
-        state = begin_state(parameters, solver, trackers)
+    def of(
+        cls, several: Sequence[TrainingProblem], solver: StochasticSolver, slots: int | None = None
+    ) -> Grid:
+        """Begin trainings that share a table and a first rule; ``slots``: at least so many."""
+        first = several[0]
+        slots = max(first.slots, slots or 0)
+        state = begin(first.objective, first.start, solver, slots)
         return cls(
-            state=_stacked([state] * len(tasks))._replace(step=state.step),
-            fixed=fixed,
-            table=first.table,
-            setting=_stacked([task.setting for task in tasks]),
-            priced=_stacked([Priced(task.ambiguity, None) for task in tasks]),
+            state=_stacked([state] * len(several))._replace(step=state.step),
+            objective=first.objective,
+            settings=_stacked([training.objective.setting for training in several]),
+            models=_stacked([training.objective.model for training in several]),
         )
 
     def advanced(self, length: int, solver: StochasticSolver, key: PRNGKeyArray) -> Grid:
@@ -62,15 +62,16 @@ class Grid(NamedTuple):
 
     def decisions(self, contexts: Float[Array, "rows d"]) -> Float[Array, "models rows k"]:
         """Decisions of every model, in working units."""
-        return _decide(self.state.average.rule, self.fixed, contexts)
+        return _decide(self.state.average.rule, self.objective.fixed, contexts)
 
 
 @program
 def _stretch_all(grid: Grid, length: Array, solver: StochasticSolver, key: PRNGKeyArray) -> State:
-    def one(state: State, setting: Any, priced: Priced) -> State:
-        return stretch(state, length, grid.fixed, grid.table, setting, priced, solver, key)[0]
+    def one(state: State, setting: Setting, model: Ambiguity) -> State:
+        objective = replace(grid.objective, setting=setting, model=model)
+        return stretch(state, length, objective, solver, key)[0]
 
-    return jax.vmap(one, (EACH, 0, 0), EACH)(grid.state, grid.setting, grid.priced)
+    return jax.vmap(one, (EACH, 0, 0), EACH)(grid.state, grid.settings, grid.models)
 
 
 @program

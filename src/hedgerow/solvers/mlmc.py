@@ -5,11 +5,18 @@ Nested sampling, plus a correction of random depth (``multilevel.py``).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
-from jaxtyping import Array, Float
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PRNGKeyArray
 
-from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.ambiguity import Tilt
+from hedgerow.data import Batch
+from hedgerow.solvers import multilevel
+from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.training import Objective, Parameters
 
 
 class MLMC(StochasticSolver):
@@ -21,11 +28,55 @@ class MLMC(StochasticSolver):
     and ``outcomes_per_context`` keep a bias of their own.
     """
 
-    remembers: ClassVar[bool] = False
-    debiases: ClassVar[bool] = True
+    def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
+        """Refuse objectives whose bias is of another kind."""
+        reduction = objective.reduction(parameters)
+        if reduction.logs() is None and not reduction.is_linear():
+            name = type(objective.model).__name__
+            raise TypeError(
+                f"MLMC removes the bias of logarithms and of suprema, and the objective of {name} "
+                f"is made of neither: use NestedSGD (or write the `logs` of its reduction)."
+            )
+        return ()
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
-    ) -> Float[Array, "*g"]:
-        """Take this step's log-average as it is; what it lacks is added afterwards."""
-        return now
+    def step(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        memory: Any,
+        step: Array,
+        key: PRNGKeyArray,
+    ) -> Step:
+        """Add what a random level lacks, over its probability."""
+        batch, key = self.draw(objective, key)
+        coarse = objective.model.refined(objective.setting, 0)
+        found = nested_step(objective, parameters, memory, batch, key, coarse)
+        key_level, key_blocks = jax.random.split(jax.random.fold_in(key, 1))
+        level = multilevel.draw_level(key_level)
+        if coarse is not None:
+
+            def value(parameters: Parameters, doublings: Array) -> Array:
+                setting = objective.at(parameters).refined(objective.setting, doublings)
+                tilt = objective.tilt(parameters, batch, key, setting)
+                return objective.value(parameters, tilt, batch)
+
+            missing = multilevel.more_effort(value, parameters, level)
+        elif objective.reduction(parameters).logs() is not None:
+
+            def block(parameters: Parameters, number: Array) -> tuple[Tilt, Batch]:
+                own = jax.random.fold_in(key_blocks, number)
+                logs: Any = objective.reduction(parameters).logs()
+                # one logarithm around everything: its average is over contexts, too
+                drawn = batch
+                if logs.spans_contexts():
+                    drawn = objective.table.draw(own, self.batch)
+                return objective.tilt(parameters, drawn, own), drawn
+
+            missing = multilevel.more_nodes(block, objective, parameters, level)
+        else:
+            return found
+        weight = 1 / multilevel.probability(level)
+        gradient = jax.tree_util.tree_map(
+            lambda own, more: jnp.add(own, weight * more), found.gradient, missing[0]
+        )
+        return Step(gradient, found.value + weight * missing[1], memory)

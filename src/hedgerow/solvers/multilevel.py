@@ -1,7 +1,7 @@
 """What randomised multilevel Monte Carlo adds to a biased gradient so that its mean is exact.
 
 Let g_l be the gradient with effort 2^l times the least: for logarithms of averages 2^l as many
-nodes, for suprema 2^l as many attempts to climb. g_0 is biased, g_∞ is not, and
+nodes, for suprema 2^l as much effort to find them. g_0 is biased, g_∞ is not, and
 
     E[ g_0 + (g_l − g_{l−1}) / P(l) ] = E g_∞,       P(l) = (1 − r)·r^{l−1},  l = 1, 2, …
 
@@ -17,20 +17,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from hedgerow.ambiguity import Tilt
-from hedgerow.kernels.kernel import NEVER
-from hedgerow.solvers.task import Learned, Priced, moments, shares
+from hedgerow.data import Batch
+from hedgerow.kernels import NEVER
+from hedgerow.solvers.training import Objective, Parameters, masses
 
 RATIO = 2**-1.5
-FEWEST_CLIMBS = 4
 
-TiltAt = Callable[[Learned, Array], Tilt]
-"""Exponents at some parameters: over one block of nodes, or after so many attempts to climb."""
+BlockAt = Callable[[Parameters, Array], tuple[Tilt, Batch]]
+"""Exponents at some parameters over one block of nodes, and the contexts they are of."""
 
 
 def draw_level(key: PRNGKeyArray) -> Int[Array, ""]:
@@ -45,60 +46,58 @@ def probability(level: Array) -> Array:
 
 
 def more_nodes(
-    tilt_at: TiltAt, priced: Priced, parameters: Learned, level: Array, pooled: bool
-) -> tuple[Learned, Array]:
+    block_at: BlockAt, objective: Objective, parameters: Parameters, level: Array
+) -> tuple[Parameters, Array]:
     """Gradient and value of level l less those of level l − 1, by blocks of nodes.
 
     Two passes over the same blocks: the logarithms of the averages over both halves, and, these
     being known, the gradient.
     """
+    reduction: Any = objective.reduction(parameters).logs()
     blocks = 2**level
     half = blocks // 2
 
+    def levels_at(block: Array) -> Array:
+        tilt, batch = block_at(parameters, block)
+        return reduction.levels(tilt.log_moments(), masses(tilt, batch))
+
     def log_average(first: Array) -> Array:
         def add(block: Array, total: Array) -> Array:
-            return jnp.logaddexp(total, moments(tilt_at(parameters, block), pooled))
+            return jnp.logaddexp(total, levels_at(block))
 
-        shape = jax.eval_shape(lambda: moments(tilt_at(parameters, first), pooled))
+        shape = jax.eval_shape(lambda: levels_at(first))
         nothing = jnp.full(shape.shape, NEVER, shape.dtype)
         return jax.lax.fori_loop(first, first + half, add, nothing) - jnp.log(half)
 
     halves = jnp.stack([log_average(jnp.zeros_like(half)), log_average(half)])
     whole = jnp.logaddexp(halves[0], halves[1]) - jnp.log(2.0)
     gain = whole - jnp.mean(halves, axis=0)
-    if not pooled:
-        gain = jnp.sum(shares(tilt_at(parameters, jnp.zeros_like(half))) * gain)
 
-    def surrogate(parameters: Learned, block: Array) -> Array:
+    def surrogate(parameters: Parameters, block: Array) -> tuple[Array, Array]:
         """One block's part: where it differs between the halves' tilts and the whole's."""
-        tilt = tilt_at(parameters, block)
-        own = halves[block // half]
-        levels = (whole, own) if pooled else (whole[:, :, None], own[:, :, None])
+        reduction: Any = objective.reduction(parameters).logs()
+        tilt, batch = block_at(parameters, block)
+        mass = masses(tilt, batch)
         tops = tilt.log_weights + tilt.exponents
-        weights = jnp.exp(tops - levels[0]) - jnp.exp(tops - levels[1])
-        weights = jax.lax.stop_gradient(shares(tilt)[:, :, None] * weights)
-        temperature = jnp.asarray(priced.at(parameters).temperature)
-        inner = jax.lax.stop_gradient(temperature) * jnp.sum(weights * tilt.exponents)
-        return (temperature * gain + inner) / blocks
+        weights = jnp.exp(tops - reduction.per_node(whole))
+        weights = weights - jnp.exp(tops - reduction.per_node(halves[block // half]))
+        weights = jax.lax.stop_gradient(mass[:, :, None] * weights)
+        temperature = jax.lax.stop_gradient(jnp.asarray(reduction.temperature))
+        value = reduction.of_levels(gain, mass)
+        return (value + temperature * jnp.sum(weights * tilt.exponents)) / blocks, value / blocks
 
-    def add(block: Array, total: Learned) -> Learned:
-        return jax.tree_util.tree_map(jnp.add, total, jax.grad(surrogate)(parameters, block))
+    def add(block: Array, total: tuple[Parameters, Array]) -> tuple[Parameters, Array]:
+        part = jax.grad(surrogate, has_aux=True)(parameters, block)
+        return jax.tree_util.tree_map(jnp.add, total, part)
 
     nothing = jax.tree_util.tree_map(jnp.zeros_like, parameters)
-    gradient = jax.lax.fori_loop(0, blocks, add, nothing)
-    return gradient, jnp.asarray(priced.at(parameters).temperature) * gain
+    return jax.lax.fori_loop(0, blocks, add, (nothing, jnp.zeros((), jnp.float32)))
 
 
-def more_climbs(
-    tilt_at: TiltAt, priced: Priced, parameters: Learned, level: Array
-) -> tuple[Learned, Array]:
+def more_effort(
+    value: Callable[[Parameters, Array], Array], parameters: Parameters, level: Array
+) -> tuple[Parameters, Array]:
     """Gradient and value at level l's maximisers less those at level l − 1's."""
-
-    def value(parameters: Learned, climbs: Array) -> Array:
-        tilt = tilt_at(parameters, climbs)
-        level = jnp.sum(shares(tilt) * tilt.log_moments())
-        return jnp.asarray(priced.at(parameters).temperature) * level
-
-    longer, further = jax.value_and_grad(value)(parameters, FEWEST_CLIMBS * 2**level)
-    shorter, nearer = jax.value_and_grad(value)(parameters, FEWEST_CLIMBS * 2 ** (level - 1))
+    longer, further = jax.value_and_grad(value)(parameters, level)
+    shorter, nearer = jax.value_and_grad(value)(parameters, level - 1)
     return jax.tree_util.tree_map(jnp.subtract, further, nearer), longer - shorter

@@ -1,24 +1,50 @@
-"""Nested sampling: u is this step's log-average over its few nodes.
+"""Nested sampling: the objective as one batch and its few nodes have it.
 
-Biased (the logarithm of an average underestimates), by O(1/nodes); nothing is remembered.
+Biased where there are logarithms (that of an average underestimates), by O(1/nodes); nothing is
+remembered. Where the objective is a plain mean, as for ERM, there is no bias.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
-from jaxtyping import Array, Float
+import jax
+from jaxtyping import Array, PRNGKeyArray
 
-from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.ambiguity import Setting
+from hedgerow.data import Batch
+from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.training import Objective, Parameters
 
 
 class NestedSGD(StochasticSolver):
     """Stochastic gradients of the nested, biased estimate. ``tracking`` is not used."""
 
-    remembers: ClassVar[bool] = False
+    def step(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        memory: Any,
+        step: Array,
+        key: PRNGKeyArray,
+    ) -> Step:
+        """Differentiate a batch's value."""
+        batch, key = self.draw(objective, key)
+        return nested_step(objective, parameters, memory, batch, key)
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
-    ) -> Float[Array, "*g"]:
-        """Take this step's log-average as it is."""
-        return now
+
+def nested_step(
+    objective: Objective,
+    parameters: Parameters,
+    memory: Any,
+    batch: Batch,
+    key: PRNGKeyArray,
+    setting: Setting | None = None,
+) -> Step:
+    """Return gradient and value of the objective as one batch has it."""
+
+    def value(parameters: Parameters) -> Array:
+        return objective.value(parameters, objective.tilt(parameters, batch, key, setting), batch)
+
+    found, gradient = jax.value_and_grad(value)(parameters)
+    return Step(gradient, found, memory)

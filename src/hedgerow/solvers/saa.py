@@ -15,10 +15,10 @@ from jaxtyping import PRNGKeyArray
 from scipy.optimize import OptimizeResult, minimize
 
 from hedgerow import _checks
-from hedgerow.kernels.nodes import Nodes, Sobol
+from hedgerow.kernels import Nodes, Sobol
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.sample_average import SampleAverage
-from hedgerow.solvers.task import Progress, Task, Training
+from hedgerow.solvers.training import Progress, Solution, TrainingProblem
 
 MEMORY = 20
 """Pairs of steps and gradient changes that L-BFGS remembers."""
@@ -65,9 +65,11 @@ class SAA(Solver):
         """Sobol points."""
         return Sobol(count)
 
-    def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
+    def run(
+        self, training: TrainingProblem, key: PRNGKeyArray, progress: Progress | None = None
+    ) -> Solution:
         """Minimise by L-BFGS; interrupted, it keeps what it has."""
-        average = SampleAverage(task, key)
+        average = SampleAverage(training, key)
         steps, best, status = int(self.steps), average.start, "stopped early"
         history = [average(best)[0]]
 
@@ -99,4 +101,4 @@ class SAA(Solver):
                 status = "converged"
             elif len(history) > steps:
                 status = "step limit"
-        return Training(average.rule(best), np.array(history), status)
+        return Solution(average.rule(best), np.array(history), status)

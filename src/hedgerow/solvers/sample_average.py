@@ -9,52 +9,49 @@ objective as far as anyone can tell.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import double, single
-from hedgerow.ambiguity import Setting
-from hedgerow.data.training_table import TrainingTable
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.task import Learned, Priced, Task, begin
+from hedgerow.solvers.training import Objective, Parameters, TrainingProblem, masses
 
 NUMBERS_AT_ONCE = 2**18
 """Contexts × nodes × outcomes × terms whose exponents are held at a time."""
 
 
 class SampleAverage:
-    """F̂ and its gradient as functions of one flat vector; ``start`` is where the task begins."""
+    """F̂ and its gradient as functions of one flat vector; ``start`` is where training begins."""
 
-    def __init__(self, task: Task, key: PRNGKeyArray) -> None:
-        learned, self._fixed = begin(task)
-        leaves, self._structure = jax.tree_util.tree_flatten(learned)
+    def __init__(self, training: TrainingProblem, key: PRNGKeyArray) -> None:
+        self._training = training
+        leaves, self._structure = jax.tree_util.tree_flatten(training.start)
         self._shapes = [leaf.shape for leaf in leaves]
-        self.start = _flat(learned)
+        self.start = _flat(training.start)
         with jax.enable_x64(True):
-            self._sample = _Sample.of(double(task), double(self._fixed), key)
+            self._sample = _Sample.of(double(training.objective), double(training.start), key)
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and gradient, in working units."""
         with jax.enable_x64(True):
-            value, gradient = _value_and_gradient(self._learned(point), self._sample)
+            value, gradient = _value_and_gradient(self._parameters(point), self._sample)
             return float(value), _flat(gradient)
 
     def rule(self, point: np.ndarray) -> FittedRule:
         """Return the rule with these parameters, in float32."""
-        return single(eqx.combine(self._learned(point).rule, self._fixed))
+        return single(self._training.rule(self._parameters(point)))
 
     def point(self, rule: FittedRule) -> np.ndarray:
         """Return the parameters of a rule; the penalty, if it is learned, stays at its start."""
-        rule_only = _flat(Learned(rule.split()[0], None))
+        rule_only = _flat(Parameters(rule.split()[0], None))
         return np.concatenate([rule_only, self.start[len(rule_only) :]])
 
-    def _learned(self, point: np.ndarray) -> Learned:
+    def _parameters(self, point: np.ndarray) -> Parameters:
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         pieces = np.split(point, ends[:-1])
         leaves = [piece.reshape(s) for piece, s in zip(pieces, self._shapes, strict=True)]
@@ -64,67 +61,60 @@ class SampleAverage:
 class _Sample(NamedTuple):
     """Contexts in pieces of one length, the last padded with massless ones."""
 
-    fixed: FittedRule
-    table: TrainingTable
-    setting: Setting
-    priced: Priced
+    objective: Objective
     pieces: Int[Array, "pieces c"]
     mass: Float[Array, "pieces c"]
     key: PRNGKeyArray
 
     @classmethod
-    def of(cls, task: Task, fixed: FittedRule, key: PRNGKeyArray) -> _Sample:
-        total = len(task.table.contexts)
-        at_once = int(np.clip(NUMBERS_AT_ONCE // _effort(task, key), 1, total))
+    def of(cls, objective: Objective, start: Parameters, key: PRNGKeyArray) -> _Sample:
+        total = len(objective.table.contexts)
+        at_once = int(np.clip(NUMBERS_AT_ONCE // _effort(objective, start, key), 1, total))
         padding = (0, -total % at_once)
         contexts = np.pad(np.arange(total, dtype=np.int32), padding, mode="edge")
-        mass = np.pad(task.table.masses(), padding)
+        mass = np.pad(objective.table.masses(), padding)
         return cls(
-            fixed=fixed,
-            table=task.table,
-            setting=task.setting,
-            priced=Priced(task.ambiguity, task.allowance),
+            objective=objective,
             pieces=jnp.asarray(contexts.reshape(-1, at_once)),
             mass=jnp.asarray(mass.reshape(-1, at_once)),
             key=key,
         )
 
-    def objective(self, parameters: Learned) -> Float[Array, ""]:
-        """T·Σ mass·log-average, or T·log Σ mass·average where there is one logarithm."""
-        model = self.priced.at(parameters)
-        rule = eqx.combine(parameters.rule, self.fixed)
+    def value(self, parameters: Parameters) -> Float[Array, ""]:
+        """Return the reduction of the log-moments of all contexts."""
+        objective = self.objective
 
         @jax.checkpoint  # one piece's exponents at a time, in the reverse pass too
-        def level_of(piece: tuple[Array, Array, Array]) -> Array:
+        def log_moments(piece: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             contexts, mass, number = piece
-            batch = self.table.gather(contexts)
-            tilt = model.tilt(rule, self.setting, batch, jax.random.fold_in(self.key, number))
-            weight = mass[:, None] * tilt.group_mass
-            each = tilt.log_moments()
-            return jax.nn.logsumexp(each, b=weight) if model.pooled else jnp.sum(weight * each)
+            batch = objective.table.gather(contexts, mass)
+            tilt = objective.tilt(parameters, batch, jax.random.fold_in(self.key, number))
+            return tilt.log_moments(), masses(tilt, batch)
 
         numbers = jnp.arange(len(self.pieces))
-        levels = jax.lax.map(level_of, (self.pieces, self.mass, numbers))
-        level = jax.nn.logsumexp(levels) if model.pooled else jnp.sum(levels)
-        return self.priced.objective(parameters, level)
+        moments, mass = jax.lax.map(log_moments, (self.pieces, self.mass, numbers))
+        moments, mass = (part.reshape(-1, part.shape[-1]) for part in (moments, mass))
+        return objective.reduction(parameters).value(moments, mass) + objective.reserved(parameters)
 
 
 @program
-def _value_and_gradient(parameters: Learned, sample: _Sample) -> tuple[Array, Learned]:
-    return jax.value_and_grad(sample.objective)(parameters)
+def _value_and_gradient(parameters: Parameters, sample: _Sample) -> tuple[Array, Parameters]:
+    return jax.value_and_grad(sample.value)(parameters)
 
 
-def _flat(parameters: Learned) -> np.ndarray:
+def _flat(parameters: Parameters) -> np.ndarray:
     leaves = jax.tree_util.tree_leaves(parameters)
     return np.concatenate([np.asarray(leaf, np.float64).ravel() for leaf in leaves])
 
 
-def _effort(task: Task, key: PRNGKeyArray) -> int:
+def _effort(objective: Objective, start: Parameters, key: PRNGKeyArray) -> int:
     """How many numbers one context brings."""
-    tilt = jax.eval_shape(
-        lambda: task.ambiguity.tilt(
-            task.rule, task.setting, task.table.gather(jnp.zeros(1, jnp.int32)), key
-        )
-    )
-    around_outcomes = getattr(task.setting.outcome_nodes, "n", 1) * task.table.most_outcomes
-    return math.prod(tilt.exponents.shape) * around_outcomes * task.setting.loss.terms
+
+    def one() -> Any:
+        batch = objective.table.gather(jnp.zeros(1, jnp.int32), jnp.ones(1))
+        return objective.tilt(start, batch, key)
+
+    exponents = jax.eval_shape(one).exponents
+    setting = objective.setting
+    around_outcomes = getattr(setting.outcome_nodes, "n", 1) * objective.table.most_outcomes
+    return math.prod(exponents.shape) * around_outcomes * setting.loss.terms

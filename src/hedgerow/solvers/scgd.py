@@ -5,23 +5,46 @@ u ← log( (1−β)·e^u + β·e^now ),     one u per logarithm of the problem.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from typing import Any
 
-from hedgerow.solvers.stochastic import StochasticSolver
+import jax
+from jaxtyping import Array, PRNGKeyArray
+
+from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.trackers import followed, no_trackers, updated
+from hedgerow.solvers.training import Objective, Parameters, masses
 
 
 class SCGD(StochasticSolver):
     """Remember a moving average of each expectation."""
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
-    ) -> Float[Array, "*g"]:
-        """Mix this step's log-average into the remembered one."""
-        return log_mix(now, remembered, share)
+    def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
+        """One tracker per logarithm, if there are any."""
+        reduction = objective.reduction(parameters).logs()
+        return () if reduction is None else no_trackers(reduction, slots)
 
+    def step(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        memory: Any,
+        step: Array,
+        key: PRNGKeyArray,
+    ) -> Step:
+        """Mix this step's log-averages into the remembered ones."""
+        batch, key = self.draw(objective, key)
+        if objective.reduction(parameters).logs() is None:
+            return nested_step(objective, parameters, memory, batch, key)
 
-def log_mix(now: Array, remembered: Array, share: ArrayLike) -> Array:
-    """log( (1−share)·e^remembered + share·e^now )."""
-    old = jnp.log1p(-jnp.minimum(share, 1 - 1e-6)) + remembered
-    return jnp.logaddexp(old, jnp.log(share) + now)
+        def surrogate(parameters: Parameters) -> tuple[Array, tuple[Array, Array]]:
+            reduction: Any = objective.reduction(parameters).logs()
+            tilt = objective.tilt(parameters, batch, key)
+            mass, reserved = masses(tilt, batch), objective.reserved(parameters)
+            now = reduction.levels(tilt.log_moments(), mass)
+            levels, trackers = updated(memory, reduction.slots(tilt), now, self.tracking_at(step))
+            function, value = followed(reduction, tilt, mass, levels)
+            return function + reserved, (value + reserved, trackers)
+
+        gradient, (value, trackers) = jax.grad(surrogate, has_aux=True)(parameters)
+        return Step(gradient, value, trackers)

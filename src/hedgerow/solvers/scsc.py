@@ -20,13 +20,26 @@ algorithm can be run and compared.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from jaxtyping import Array, Float
+import equinox as eqx
+import jax
+from jaxtyping import Array, PRNGKeyArray
 
 from hedgerow import _checks
-from hedgerow.solvers.scgd import log_mix
-from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.ambiguity import LogReduction
+from hedgerow.kernels import Anchored
+from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.trackers import Trackers, followed, no_trackers, updated
+from hedgerow.solvers.training import Objective, Parameters, masses
+
+
+class Memory(NamedTuple):
+    """Trackers and, where drift is measured from step to step, the last step's parameters."""
+
+    trackers: Trackers
+    previous: Parameters | None
 
 
 class SCSC(StochasticSolver):
@@ -75,17 +88,52 @@ class SCSC(StochasticSolver):
         super().check()
         _checks.one_of("trackers", self.trackers, ("per-context", "shared"))
 
-    @property
-    def shares_tracker(self) -> bool:
-        """Whether a single tracker stands in for all."""
-        return self.trackers == "shared"
+    def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
+        """One tracker per logarithm, or one in all."""
+        reduction = self._followed(objective, parameters)
+        if reduction is None:
+            return ()
+        previous = parameters if reduction.spans_contexts() else None
+        return Memory(no_trackers(reduction, slots), previous)
 
-    def correction(self, pooled: bool) -> str:
-        """Since the last step if visited at every step, else since the last visit."""
-        return "step" if pooled else "visit"
+    def step(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        memory: Any,
+        step: Array,
+        key: PRNGKeyArray,
+    ) -> Step:
+        """Mix this step's log-averages into the corrected ones."""
+        batch, key = self.draw(objective, key)
+        setting = objective.setting
+        if not isinstance(memory, Memory):
+            return nested_step(objective, parameters, memory, batch, key)
+        if memory.previous is None:  # the value at the nominal point comes along as a last node
+            anchored = Anchored(setting.context_nodes)
+            setting = eqx.tree_at(lambda s: s.context_nodes, setting, anchored)
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
-    ) -> Float[Array, "*g"]:
-        """Mix this step's log-average into the corrected one."""
-        return log_mix(now, remembered, share)
+        def surrogate(parameters: Parameters) -> tuple[Array, tuple[Array, Array]]:
+            reduction: Any = self._followed(objective, parameters)
+            tilt = objective.tilt(parameters, batch, key, setting)
+            mass, reserved = masses(tilt, batch), objective.reserved(parameters)
+            now = reduction.levels(tilt.log_moments(), mass)
+            if memory.previous is None:  # remembered relative to the value at the nominal point
+                drift = origin = tilt.exponents[:, :, -1]
+            else:
+                before = objective.tilt(memory.previous, batch, key, setting)
+                drift = now - reduction.levels(before.log_moments(), masses(before, batch))
+                origin = 0.0
+            slots, share = reduction.slots(tilt), self.tracking_at(step)
+            levels, trackers = updated(memory.trackers, slots, now, share, drift, origin)
+            function, value = followed(reduction, tilt, mass, levels)
+            return function + reserved, (value + reserved, trackers)
+
+        gradient, (value, trackers) = jax.grad(surrogate, has_aux=True)(parameters)
+        previous = None if memory.previous is None else parameters
+        return Step(gradient, value, Memory(trackers, previous))
+
+    def _followed(self, objective: Objective, parameters: Parameters) -> LogReduction | None:
+        """The logarithms to follow: the objective's own, or one in the place of all."""
+        logs = objective.reduction(parameters).logs()
+        return logs if logs is None or self.trackers == "per-context" else logs.pooled()

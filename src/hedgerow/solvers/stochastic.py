@@ -1,28 +1,38 @@
 """Stochastic solvers: minibatches of contexts, a few nodes around each, and step sizes.
 
-The gradient of T·log E exp(e) is T·E[exp(e − u)·∇e] with u = log E exp(e). Solvers differ in how
-they estimate u from a few nodes: ``estimate`` gets this step's log-average and what was
-remembered, all in the log domain, and returns the u to divide by, which is also what is remembered
-next.
+A solver says what it remembers before the first step (``init``) and how a step estimates the
+gradient and the objective from a few contexts and nodes (``step``). The loop does the rest:
+directions, step sizes, averaging, progress, stopping.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from typing import Any, NamedTuple, Self
 
+import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
-from hedgerow.kernels.nodes import MonteCarlo, Nodes
+from hedgerow.data import Batch
+from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.loop import descend
-from hedgerow.solvers.task import Progress, Task, Training
+from hedgerow.solvers.training import Objective, Parameters, Progress, Solution, TrainingProblem
 
 LEAST_TRACKING = 0.1
 """Of β: what is left of it at the end of a run whose step sizes fall to 0."""
+
+
+class Step(NamedTuple):
+    """What a step found: gradient, objective, and what is remembered for the next one."""
+
+    gradient: Parameters
+    value: Float[Array, ""]
+    memory: Any
 
 
 class StochasticSolver(Solver):
@@ -61,8 +71,6 @@ class StochasticSolver(Solver):
     """
 
     traced = ("steps", "learning_rate", "averaging", "tracking", "tolerance")
-    remembers: ClassVar[bool] = True
-    debiases: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -114,7 +122,7 @@ class StochasticSolver(Solver):
         """Step size at a given step."""
         return self.learning_rate * self._share(step)
 
-    def memory(self, step: Array) -> Array:
+    def tracking_at(self, step: Array) -> Array:
         """β at a given step: it falls with the step size, as in theory, though not to 0."""
         return self.tracking * jnp.maximum(self._share(step), LEAST_TRACKING)
 
@@ -123,28 +131,31 @@ class StochasticSolver(Solver):
             return jnp.ones((), jnp.float32)
         return 0.5 * (1 + jnp.cos(math.pi * step / self.steps))
 
-    @property
-    def shares_tracker(self) -> bool:
-        """Whether a single tracker stands in for all."""
-        return False
+    def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
+        """Return what is remembered before the first step; here nothing."""
+        return ()
 
-    def correction(self, pooled: bool) -> str | None:
-        """How what is remembered is brought up to date before this step's estimate joins it.
+    @abstractmethod
+    def step(
+        self,
+        objective: Objective,
+        parameters: Parameters,
+        memory: Any,
+        step: Array,
+        key: PRNGKeyArray,
+    ) -> Step:
+        """Estimate gradient and objective at some parameters."""
 
-        None: not at all. "step": by how much this step's nodes moved since the last step. "visit":
-        by how much the value at the nominal point moved since this logarithm was last visited.
-        """
-        return None
+    def draw(self, objective: Objective, key: PRNGKeyArray) -> tuple[Batch, PRNGKeyArray]:
+        """Draw a step's contexts; the key returned is for its nodes."""
+        key_batch, key_nodes = jax.random.split(key)
+        return objective.table.draw(key_batch, self.batch), key_nodes
 
-    def estimate(
-        self, now: Float[Array, "*g"], remembered: Float[Array, "*g"], share: Float[Array, ""]
-    ) -> Float[Array, "*g"]:
-        """Estimate u = log E exp(e): this step's log-average counts ``share``, the rest before."""
-        raise NotImplementedError
-
-    def run(self, task: Task, key: PRNGKeyArray, progress: Progress | None = None) -> Training:
+    def run(
+        self, training: TrainingProblem, key: PRNGKeyArray, progress: Progress | None = None
+    ) -> Solution:
         """Run the one stochastic loop."""
-        return descend(task, self, key, progress)
+        return descend(training, self, key, progress)
 
     @classmethod
     def as_published(cls, steps: int, tracking: float | None = None, **changes: Any) -> Self:

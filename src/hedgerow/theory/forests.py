@@ -21,8 +21,10 @@ from scipy.spatial.distance import pdist
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
+from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
-from hedgerow.rules.soft_forest import Forest
+from hedgerow.rules import FittedRule
+from hedgerow.rules.forest_arrays import ForestArrays
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class ForestConstants:
         return (self.depth - 1) * (self.depth - 0.75) * self.gate_norm**2 * self.leaf_norm
 
 
-def forest_constants(rule: Forest) -> ForestConstants:
+def forest_constants(rule: FittedRule) -> ForestConstants:
     """Return the constants of a fitted forest, per standardised context and in working units.
 
     A tree whose leaves lie at most 2R apart is bounded by
@@ -87,10 +89,9 @@ def forest_constants(rule: Forest) -> ForestConstants:
     R·2·E⟨M⟩, and at most R times the root mean square, which adds up over levels. There the step
     from M_k is ψ·ω·(2M_k + (1−2s)·ω) with ω = w·u/τ, in the mean square at most (½√k + ¼)²·W⁴/τ⁴.
     """
-    _checks.instance("rule", rule, Forest, "a fitted forest, such as rule_ of a fitted policy")
-    return constants_of(
-        np.asarray(rule.gate_weights, np.float64), _leaf_decisions(rule), float(rule.temperature)
-    )
+    _checks.instance("rule", rule, FittedRule, "a fitted forest, such as rule_ of a fitted policy")
+    trees = _trees_of(rule)
+    return constants_of(trees.weights, trees.leaves)
 
 
 def policy_constants(policy: RobustPolicy) -> ForestConstants:
@@ -102,30 +103,15 @@ def policy_constants(policy: RobustPolicy) -> ForestConstants:
     """
     _checks.instance("policy", policy, RobustPolicy, "a fitted hedgerow.RobustPolicy")
     check_is_fitted(policy, "rule_")
-    rule, units = policy.rule_, policy.units_
-    if not isinstance(rule, Forest):
-        raise TypeError(
-            f"The policy's rule must be a SoftForest to have these constants; it is a "
-            f"{type(rule).__name__}."
-        )
-    weights = np.asarray(rule.gate_weights, np.float64)
-    if rule.features is None:
-        weights = weights * units.x_factor
-    else:
-        weights = weights * units.x_factor[np.asarray(rule.features)][:, None, :]
-    return constants_of(weights, _leaf_decisions(rule) * units.z_unit, float(rule.temperature))
+    units = policy.units_
+    trees = _trees_of(policy.rule_, policy.n_features_in_)
+    return constants_of(trees.weights * units.x_factor, trees.leaves * units.z_unit)
 
 
 def constants_of(
-    weights: Float[np.ndarray, "t g m"], leaves: Float[np.ndarray, "t l k"], temperature: float
+    weights: Float[np.ndarray, "t g d"], leaves: Float[np.ndarray, "t l k"]
 ) -> ForestConstants:
-    """Return the constants of a forest given by its numbers: every feature for every gate."""
-    if not temperature > 0:
-        raise ValueError(
-            "A hard forest (temperature 0) jumps at its splits and has no Lipschitz constant; ask "
-            "for that of the soft forest it came from."
-        )
-    weights = weights / temperature
+    """Return the constants of a forest given by its leaves and its gates' weights over τ."""
     depth = leaves.shape[1].bit_length() - 1
     routes = [2**level - 1 + np.arange(2**depth) % 2**level for level in range(depth)]
     on_route = np.stack(routes, axis=1)
@@ -149,5 +135,8 @@ def _largest_route(gates: Float[np.ndarray, "l depth m"]) -> float:
     return float(np.linalg.eigvalsh(gates @ gates.transpose(0, 2, 1))[:, -1].max())
 
 
-def _leaf_decisions(rule: Forest) -> Float[np.ndarray, "t l k"]:
-    return np.asarray(rule.leaf_decisions(), np.float64)
+def _trees_of(rule: FittedRule, n_features: int | None = None) -> ForestArrays:
+    trees = rule.trees(n_features)
+    if trees is None:
+        raise Missing(rule, "trees", "Only rules with trees have these constants")
+    return trees

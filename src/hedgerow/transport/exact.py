@@ -22,7 +22,7 @@ import scipy.sparse as sparse
 from scipy.optimize import linprog
 
 from hedgerow.transport.factors import ExactFactors
-from hedgerow.transport.problem import Problem
+from hedgerow.transport.transport_problem import TransportProblem
 
 MOST_VARIABLES = 1_000_000
 """Beyond this an exact solution takes many minutes."""
@@ -34,7 +34,7 @@ OPTIONS = {
 }
 
 
-def solve_exactly(problem: Problem) -> tuple[ExactFactors, int]:
+def solve_exactly(problem: TransportProblem) -> tuple[ExactFactors, int]:
     """Return the factors of a plan of least cost, and the solver's iterations."""
     source, target = problem.source, problem.target
     routes, contexts = len(problem.route_mass), len(target.contexts)
@@ -51,7 +51,7 @@ def solve_exactly(problem: Problem) -> tuple[ExactFactors, int]:
     return _direct(problem) if direct else _two_legs(problem)
 
 
-def _two_legs(problem: Problem) -> tuple[ExactFactors, int]:
+def _two_legs(problem: TransportProblem) -> tuple[ExactFactors, int]:
     source, target = problem.source, problem.target
     routes, contexts = len(problem.route_mass), len(target.contexts)
     outcomes, cells = len(source.outcomes), target.cells
@@ -73,7 +73,7 @@ def _two_legs(problem: Problem) -> tuple[ExactFactors, int]:
     return ExactFactors(problem, sent, moved), iterations
 
 
-def _direct(problem: Problem) -> tuple[ExactFactors, int]:
+def _direct(problem: TransportProblem) -> tuple[ExactFactors, int]:
     target = problem.target
     routes, cells = len(problem.route_mass), target.cells
     leaving = sparse.kron(sparse.eye_array(routes), np.ones((1, cells)))

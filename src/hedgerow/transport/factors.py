@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow.transport.log_products import blocks, exp_in_place, grouped_log_sum_exp, softmax
-from hedgerow.transport.problem import Problem
+from hedgerow.transport.transport_problem import TransportProblem
 
 
 class Factors(Protocol):
@@ -34,7 +34,7 @@ class Factors(Protocol):
 class EntropicFactors:
     """Factors of the plan that scalings of the target define at an epsilon > 0 (see ``forms``)."""
 
-    def __init__(self, problem: Problem, epsilon: float, log_scaling: np.ndarray) -> None:
+    def __init__(self, problem: TransportProblem, epsilon: float, log_scaling: np.ndarray) -> None:
         self.problem = problem
         self.epsilon = epsilon
         self.log_scaling = log_scaling
@@ -86,7 +86,7 @@ class ExactFactors:
     then goes to the nearest context, or to the nearest outcome.
     """
 
-    def __init__(self, problem: Problem, sent: np.ndarray, moved: np.ndarray) -> None:
+    def __init__(self, problem: TransportProblem, sent: np.ndarray, moved: np.ndarray) -> None:
         empty = np.flatnonzero(sent.sum(axis=1) <= 0)
         nearest = problem.context_cost[problem.route_context[empty]].argmin(axis=1)
         sent[empty, nearest] = 1.0
@@ -110,7 +110,7 @@ class ExactFactors:
         return self.moved[outcomes]
 
 
-def normalised_by_context(problem: Problem, weights: np.ndarray) -> np.ndarray:
+def normalised_by_context(problem: TransportProblem, weights: np.ndarray) -> np.ndarray:
     """Divide weights (rows, target cells) by their sum over the cells of each target context."""
     sums = np.add.reduceat(weights, problem.target.start, axis=1)
     return weights / sums.take(problem.target.cell_context, axis=1)

@@ -35,7 +35,7 @@ from hedgerow.transport.log_products import (
     grouped_log_sum_exp,
     log_sum_exp,
 )
-from hedgerow.transport.problem import Problem
+from hedgerow.transport.transport_problem import TransportProblem
 
 FAR = 20.0
 """How far scalings may move, in logarithms, before a cloud's kernel is brought up to date.
@@ -57,7 +57,7 @@ class Form(Protocol):
         ...
 
 
-def form(problem: Problem, epsilon: float) -> Form:
+def form(problem: TransportProblem, epsilon: float) -> Form:
     """Choose the form that needs the least work."""
     source, target = problem.source, problem.target
     outcomes = len(source.outcomes) * len(target.outcomes)
@@ -75,7 +75,7 @@ def form(problem: Problem, epsilon: float) -> Form:
 class CausalGrid:
     """Causal sweeps by matrix products."""
 
-    def __init__(self, problem: Problem, epsilon: float) -> None:
+    def __init__(self, problem: TransportProblem, epsilon: float) -> None:
         source = problem.source
         self.target = problem.target
         self.mass = problem.route_mass
@@ -102,7 +102,7 @@ class CausalGrid:
 class PlainGrid:
     """Sweeps without causality, by matrix products: the kernel is a Kronecker product."""
 
-    def __init__(self, problem: Problem, epsilon: float) -> None:
+    def __init__(self, problem: TransportProblem, epsilon: float) -> None:
         self.source, self.target = problem.source, problem.target
         log_context_kernel = -problem.context_cost / epsilon
         log_outcome_kernel = -problem.outcome_cost / epsilon
@@ -126,7 +126,7 @@ class PlainGrid:
 class PlainCloud:
     """Sweeps between routes and target cells, by products of a matrix with a vector."""
 
-    def __init__(self, problem: Problem, epsilon: float) -> None:
+    def __init__(self, problem: TransportProblem, epsilon: float) -> None:
         self.mass = problem.route_mass
         self.log_kernel = problem.plain_cost() / -epsilon
         self.absorbed: np.ndarray | None = None
@@ -162,7 +162,7 @@ class PlainCloud:
 class CausalCloud:
     """Causal sweeps context by context: arrays are (target_contexts, source_outcomes)."""
 
-    def __init__(self, problem: Problem, epsilon: float) -> None:
+    def __init__(self, problem: TransportProblem, epsilon: float) -> None:
         source, target = problem.source, problem.target
         self.mass = problem.route_mass
         self.log_context_kernel = problem.context_cost.T / -epsilon

@@ -15,7 +15,7 @@ from hedgerow import _checks
 from hedgerow.transport.factors import Factors
 from hedgerow.transport.log_products import blocks
 from hedgerow.transport.measure import DiscreteMeasure
-from hedgerow.transport.problem import Problem
+from hedgerow.transport.transport_problem import TransportProblem
 
 MOST_ENTRIES = 500_000_000
 """Four gigabytes: plans beyond are looked at through views."""
@@ -57,7 +57,7 @@ class TransportResult:
         source: DiscreteMeasure,
         target: DiscreteMeasure,
         epsilon: float,
-        problem: Problem,
+        problem: TransportProblem,
         factors: Factors,
         status: str,
         iterations: int,

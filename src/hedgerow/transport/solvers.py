@@ -15,8 +15,8 @@ from hedgerow.transport.factors import EntropicFactors
 from hedgerow.transport.fixed_point import solve
 from hedgerow.transport.forms import form
 from hedgerow.transport.measure import DiscreteMeasure
-from hedgerow.transport.problem import Problem
 from hedgerow.transport.result import TransportResult
+from hedgerow.transport.transport_problem import TransportProblem
 
 SMALL = 1_000_000_000
 """Multiplications in a product below which it runs on one thread.
@@ -77,7 +77,7 @@ def causal_sinkhorn(
     >>> hr.causal_sinkhorn(source, target, epsilon=0).value  # the context has to go first
     3.0
     """
-    problem = Problem.between(source, target, order, x_scale, y_scale, causal=True)
+    problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=True)
     return _solved(source, target, problem, epsilon, tolerance, max_sweeps)
 
 
@@ -97,14 +97,14 @@ def sinkhorn(
     The parameters and the result are those of ``causal_sinkhorn``, whose value is never smaller.
     At epsilon = 0 the p-th root of the value is the Wasserstein distance.
     """
-    problem = Problem.between(source, target, order, x_scale, y_scale, causal=False)
+    problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=False)
     return _solved(source, target, problem, epsilon, tolerance, max_sweeps)
 
 
 def _solved(
     source: DiscreteMeasure,
     target: DiscreteMeasure,
-    problem: Problem,
+    problem: TransportProblem,
     epsilon: Any,
     tolerance: Any,
     max_sweeps: Any,

@@ -12,11 +12,11 @@ import pytest
 from studies.tests.portfolio.markets import tables
 
 from hedgerow.losses import MeanVariance
-from hedgerow_studies.paper import markets, published
-from hedgerow_studies.paper.markets import Files
-from hedgerow_studies.paper.pages import portfolio as pages
-from hedgerow_studies.paper.pages.page import markdown_table
-from hedgerow_studies.paper.portfolio import (
+from hedgerow_studies.paper import market_study, published
+from hedgerow_studies.paper.market_study import Files
+from hedgerow_studies.paper.pages import portfolio_pages as pages
+from hedgerow_studies.paper.pages.study_page import markdown_table
+from hedgerow_studies.paper.portfolio_studies import (
     OMEGAS,
     PortfolioModels,
     PortfolioParameters,
@@ -24,9 +24,9 @@ from hedgerow_studies.paper.portfolio import (
     PortfolioTable,
 )
 from hedgerow_studies.paper.study import SCALES
-from hedgerow_studies.paper.trials import SIZES
+from hedgerow_studies.paper.synthetic_problems import SIZES
 from hedgerow_studies.portfolio import Backtest, monthly
-from hedgerow_studies.portfolio.tuned import parameters_for
+from hedgerow_studies.portfolio.selection import parameters_for
 
 STUDIES = {
     "table1": (PortfolioTable("table1"), pages.averages),
@@ -34,7 +34,7 @@ STUDIES = {
     "fig14": (PortfolioParameters("fig14"), pages.parameters),
     "fig16": (PortfolioModels("fig16"), pages.models),
 }
-CSVS = Path(__file__).parents[3] / "shared" / "data" / "published"
+CSVS = Path(__file__).parents[4] / "shared" / "data" / "published"
 with_csvs = pytest.mark.skipif(not CSVS.exists(), reason="the published tables are not here")
 
 
@@ -89,8 +89,8 @@ def test_results_depend_on_what_is_in_files_not_on_where_they_are(tmp_path):
             table.to_csv(path, index_label="date")
         study = PortfolioTable("table1", Files(*paths))
         assert pickle.loads(pickle.dumps(study)) == study
-        assert str(tmp_path) not in json.dumps([study.cells("full"), study.context()])
-        contexts.append(study.context())
+        assert str(tmp_path) not in json.dumps([study.cells("full"), study.data()])
+        contexts.append(study.data())
     assert contexts[0] == contexts[1] != contexts[2]
     assert contexts[0]["horizon"] == {
         "start": "2021-01", "end": "2022-12", "window": 500, "holding": 60, "pool": 50, "seed": 0,
@@ -100,27 +100,42 @@ def test_results_depend_on_what_is_in_files_not_on_where_they_are(tmp_path):
 # --------------------------------------------------------------------------- results
 
 
-def test_losses_are_those_of_the_backtest(found, tmp_path):
-    table = found["table1"].set_index("method")
-    whole = markets.horizon(None)
+def same_as_backtest(table, folder):
+    """Whether a table of the first month is what the backtest makes of it."""
+    whole = market_study.horizon(None)
     first = replace(whole, end=whole.start)
     backtest = Backtest(first, tuple(table.index), return_weights=(5.0,))
-    same = monthly(backtest.run(markets.market(None), tmp_path)).set_index("method")
+    same = monthly(backtest.run(market_study.market(None), folder)).set_index("method")
     columns = ["loss", "sharpe", "mean", "std", "cvar"]
     np.testing.assert_array_equal(table[columns], same.loc[table.index, columns])
     assert list(table["date"]) == list(same["date"])
 
 
+def test_losses_without_training_are_those_of_the_backtest(tmp_path):
+    study = STUDIES["table1"][0]
+    cells = [cell for cell in study.cells("tiny") if cell["method"] in ("PT", "EW", "MV")]
+    rows = [cell | row for cell in cells for row in study.run(cell)]
+    assert len(rows) == 3
+    same_as_backtest(pd.DataFrame(rows).set_index("method"), tmp_path)
+
+
+@pytest.mark.slow
+def test_losses_are_those_of_the_backtest(found, tmp_path):
+    same_as_backtest(found["table1"].set_index("method"), tmp_path)
+
+
+@pytest.mark.slow
 def test_hindsight_is_never_beaten(found):
     table = pd.concat(found.values())
     best = table[table["method"] == "PT"]["loss"].unique()
     assert len(best) == 1
     assert (table[table["method"] != "PT"]["loss"].dropna() > best[0]).all()
-    held = markets.window(None, 0).held
+    held = market_study.window(None, 0).held
     weights = np.random.default_rng(0).dirichlet(np.full(held.shape[1], 0.1), size=2000)
     assert min(MeanVariance(5.0).realised(held @ w) for w in weights) > best[0]
 
 
+@pytest.mark.slow
 def test_the_tuned_pair_of_the_map_is_the_tuned_method(found):
     grid = found["fig14"].set_index(["method", "penalty", "epsilon"])["loss"]
     tuned = parameters_for("2-Causal-SDRO")
@@ -128,6 +143,7 @@ def test_the_tuned_pair_of_the_map_is_the_tuned_method(found):
     assert grid["2-Causal-SDRO", tuned.penalty, tuned.epsilon] == own
 
 
+@pytest.mark.slow
 def test_an_inadmissible_penalty_is_a_gap_in_the_map_and_not_a_failure(found):
     table = found["fig14"]
     below = table[table["penalty"] == 0.1]
@@ -215,6 +231,7 @@ def test_the_map_names_its_best_pair():
     assert colours.get_ylabel() == "mean loss, ω = 5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_pages_of_tiny_runs_draw_and_name_both_figures(found, name):
     table = found[name]

@@ -5,13 +5,18 @@ import pickle
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hedgerow.experiments import LinearQuantile, QuantileBoosting, WeightedSAA
 from scipy.optimize import linprog
 from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.datasets import make_inventory, paper_inventory_costs
-from hedgerow_studies.trials import averages, baselines
+from hedgerow_studies.trials import (
+    LinearQuantile,
+    QuantileBoosting,
+    WeightedSAA,
+    averages,
+    baselines,
+)
 from hedgerow_studies.trials.baselines import ROWS_AT_ONCE
 
 

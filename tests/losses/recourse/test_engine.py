@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from hedgerow import Box, Free, Nonnegative, Product, Simplex
-from hedgerow.losses.recourse import Recourse, StandardForm, decision_blocks, interval_blocks
+from hedgerow.decisions import interval_blocks
+from hedgerow.losses.recourse import Recourse, StandardForm, VertexPool, decision_blocks
 
 INF = np.inf
 
@@ -153,24 +154,27 @@ def test_batch_axes_broadcast():
         recourse.values(np.ones((3, 2)), y)
 
 
-# --------------------------------------------------------------------------- pools
+# --------------------------------------------------------------------------- walks and pools
 
 
-def test_a_pool_is_as_exact_as_enumeration():
+def test_walking_is_as_exact_as_enumeration():
     program = random_program(5, 4, 16)
-    whole, pool = engine(program), engine(program, limit=3)
+    whole, walked = engine(program), engine(program, limit=3)
     assert whole.enumerated
-    assert not pool.enumerated
+    assert not walked.enumerated
     z, y = points(program, 300)
     expected = whole.values_and_gradients(z, y)
-    for got, want in zip(pool.values_and_gradients(z, y), expected, strict=True):
+    for got, want in zip(walked.values_and_gradients(z, y), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
-    assert 1 < len(pool.vertices) <= len(whole.vertices)
+    pool = VertexPool(walked)
+    assert 1 < pool.grow(z, y).vertices <= len(whole.vertices)
+    with pytest.raises(ValueError, match="too many dual vertices to list"):
+        _ = walked.vertices
 
 
 def test_growth_reports_the_gap_and_closes_it():
     program = random_program(5, 4, 16)
-    pool = engine(program, limit=3)
+    pool = VertexPool(engine(program, limit=3))
     z, y = points(program, 200)
     constant, in_y, in_z = pool.pieces()
     before = np.max(constant + y @ in_y.T + z @ in_z.T, axis=1)
@@ -183,7 +187,7 @@ def test_growth_reports_the_gap_and_closes_it():
     assert first.rows == 200
     assert first.solves == np.sum(expected - before > 1e-6)
     assert pool.grow(z, y)._replace(gap=0.0) == (200, 0, 0.0, first.vertices)
-    assert engine(program).grow(z, y)[:3] == (200, 0, 0.0)
+    assert VertexPool(engine(program)).grow(z, y)[:3] == (200, 0, 0.0)
 
 
 def test_a_pool_that_forgets_bases_stays_exact():
@@ -202,7 +206,9 @@ def test_rows_that_do_not_settle_are_solved_by_highs(monkeypatch):
     monkeypatch.setattr("hedgerow.losses.recourse.bases.STEPS_PER_ROW_OF_MATRIX", 0)
     z, y = points(program, 20)
     np.testing.assert_allclose(pool.values(z, y), by_solver(program, z, y), rtol=1e-9, atol=1e-9)
-    assert pool.grow(z, y).solves == 0
+    grown = VertexPool(pool)
+    grown.grow(z, y)
+    assert grown.grow(z, y).solves == 0
 
 
 # --------------------------------------------------------------------------- reading a program

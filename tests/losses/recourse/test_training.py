@@ -79,3 +79,17 @@ def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
     assert pooled.score(data.data, data.target) == pytest.approx(
         whole.score(data.data, data.target), rel=1e-6
     )
+
+
+def test_the_same_loss_fitted_twice_decides_the_same(data, monkeypatch):
+    """A fit owns the pool it grows: nothing of it stays with the loss."""
+    monkeypatch.setattr(engine, "ENUMERATION_LIMIT", 3)
+    loss = inventory()
+    model = hr.CausalSinkhorn(10.0, 0.1, **AUTO)
+    settings = {"rule": SMALL, "solver": hr.SCSC(steps=60, batch=16, nodes=2), "random_state": 0}
+    first, second = (
+        hr.RobustPolicy(loss, model, **settings).fit(data.data, data.target) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.predict(data.data), second.predict(data.data))
+    assert first.recourse_ == second.recourse_
+    assert first.robust_value_ == second.robust_value_

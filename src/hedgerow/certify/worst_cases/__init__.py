@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from hedgerow import _checks
-from hedgerow.ambiguity import Ambiguity, SinkhornAmbiguity
-from hedgerow.certify.value import certify
+from hedgerow.ambiguity import Ambiguity
+from hedgerow.certify.value import Certified, certified
 from hedgerow.certify.worst_cases.base import Draws, WorstCase
-from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase, discrete_worst_case
+from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase, moved, reweighted
 from hedgerow.certify.worst_cases.smooth import SmoothWorstCase
-from hedgerow.kernels.nodes import Reference
+from hedgerow.kernels import Reference
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
@@ -37,17 +36,39 @@ def worst_case(
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
-    _checks.fitted_policy(policy)
-    _checks.positive("tolerance", tolerance)
-    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
-    key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
-    certificate = certify(problem, key, tolerance, reference)
-    if not np.isfinite(certificate.robust.value):
+    found = certified(
+        policy,
+        X,
+        Y,
+        ambiguity=ambiguity,
+        reference=reference,
+        tolerance=tolerance,
+        sample_weight=sample_weight,
+        random_state=random_state,
+    )
+    if not np.isfinite(found.robust.value):
         raise ValueError(
             "The robust value is infinite at this penalty, so no distribution attains it; raise "
             "the penalty."
         )
-    if isinstance(certificate.moments.model, SinkhornAmbiguity):
-        return SmoothWorstCase(certificate.robust, problem, certificate)
     with jax.enable_x64(True):
-        return discrete_worst_case(problem, certificate)
+        return found.problem.working.worst_case(WorstCaseMaker(found))
+
+
+class WorstCaseMaker:
+    """The kinds of worst cases that a model chooses from (``Ambiguity.worst_case``)."""
+
+    def __init__(self, certified: Certified) -> None:
+        self.certified = certified
+
+    def reweighted(self) -> DiscreteWorstCase:
+        """The nominal points, weighted by the derivatives of the value in their losses."""
+        return reweighted(self.certified)
+
+    def moved(self) -> DiscreteWorstCase:
+        """Each nominal point at its maximiser."""
+        return moved(self.certified)
+
+    def gibbs(self) -> SmoothWorstCase:
+        """A mixture of kernels tilted by the loss."""
+        return SmoothWorstCase(self.certified.robust, self.certified)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hedgerow import _checks
 from hedgerow.certify.value import RobustValue
 from hedgerow.data.units import Units
+
+if TYPE_CHECKING:
+    from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase
 
 
 class _Pair(NamedTuple):
@@ -62,6 +65,10 @@ class WorstCase:
     def discrepancy(self) -> float:
         """R_p^p from the nominal distribution (KL: the divergence): how much of it is used."""
         return 0.0 if self.robust.discrepancy is None else self.robust.discrepancy
+
+    def points(self) -> DiscreteWorstCase | None:
+        """Return the points that carry all of the mass; None if it is spread by a density."""
+        return None
 
     def density(self, x: Any, y: Any) -> np.ndarray:
         """Return the density at points (x, y); the mass there if the worst case is discrete."""

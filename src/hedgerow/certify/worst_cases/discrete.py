@@ -1,8 +1,8 @@
 """Worst cases that are discrete: points moved, or reweighted, or left as they are.
 
 Causal Wasserstein:  each nominal point at its maximiser              (paper: lem-worst-causal)
-KL:                  weights ∝ P̂·exp(Ψ/λ) at the nominal points       (paper: lem-worst-kl)
-ERM:                 the nominal distribution itself
+Reweighting:         each nominal point with dF/dΨ as its weight; for KL that is ∝ P̂·exp(Ψ/λ)
+                     (paper: lem-worst-kl), for ERM the nominal weight
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow.ambiguity.problem import Problem
-from hedgerow.certify.moments import Moments
-from hedgerow.certify.value import Certificate
+from hedgerow.certify.value import Certified
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
 
 
@@ -41,6 +39,14 @@ class DiscreteWorstCase(WorstCase):
     from_x: np.ndarray
     from_y: np.ndarray
     source: np.ndarray
+
+    def points(self) -> DiscreteWorstCase:
+        """The worst case itself."""
+        return self
+
+    def has_moved(self) -> bool:
+        """Whether any point lies elsewhere than its nominal one."""
+        return bool(np.any(self.x != self.from_x) or np.any(self.y != self.from_y))
 
     def density(self, x: Any, y: Any) -> np.ndarray:
         """Mass at exactly these points."""
@@ -68,56 +74,59 @@ class DiscreteWorstCase(WorstCase):
         return np.array([mass.get(row.tobytes(), 0.0) for row in points + 0.0])
 
 
-def discrete_worst_case(problem: Problem, certificate: Certificate) -> DiscreteWorstCase:
-    """The nominal points, reweighted (KL), moved (Causal Wasserstein) or as they are (ERM)."""
-    nominal, moments, levels = problem.nominal, certificate.moments, certificate.levels
+def reweighted(found: Certified) -> DiscreteWorstCase:
+    """The nominal points where they are, with the weights that attain the value."""
+    nominal = found.problem.nominal
+    owner = nominal.entry_context
+    x, y = nominal.contexts[owner], nominal.outcomes[nominal.entry_outcome]
+    weights = found.dual.weights[owner, nominal.entry_place]
+    return DiscreteWorstCase(found.robust, x, y, weights / weights.sum(), x, y, owner)
+
+
+def moved(found: Certified) -> DiscreteWorstCase:
+    """Each nominal point at its maximiser; under a radius, a mixture of two penalties'."""
+    nominal = found.problem.nominal
     owner = nominal.entry_context
     from_x, from_y = nominal.contexts[owner], nominal.outcomes[nominal.entry_outcome]
-    weights = nominal.joint_mass()
-    if moments.model.pooled:
-        exponents = levels.log_moments[owner, nominal.entry_place]
-        weights = weights * np.exp(exponents - exponents.max())
-    weights = weights / weights.sum()
-    if not moments.model.spreads_by_penalty:
-        return DiscreteWorstCase(certificate.robust, from_x, from_y, weights, from_x, from_y, owner)
-    shares, penalties = zip(*_mixture(certificate), strict=True)
-    moved = [_moved(problem, moments, penalty) for penalty in penalties]
+    weights = nominal.joint_mass() / nominal.joint_mass().sum()
+    shares, penalties = zip(*_mixture(found), strict=True)
+    points = [_moved(found, penalty) for penalty in penalties]
     return DiscreteWorstCase(
-        certificate.robust,
-        x=np.concatenate([x for x, _ in moved]),
-        y=np.concatenate([y for _, y in moved]),
+        found.robust,
+        x=np.concatenate([x for x, _ in points]),
+        y=np.concatenate([y for _, y in points]),
         weights=np.concatenate([share * weights for share in shares]),
-        from_x=np.tile(from_x, (len(moved), 1)),
-        from_y=np.tile(from_y, (len(moved), 1)),
-        source=np.tile(owner, len(moved)),
+        from_x=np.tile(from_x, (len(points), 1)),
+        from_y=np.tile(from_y, (len(points), 1)),
+        source=np.tile(owner, len(points)),
     )
 
 
-def _mixture(certificate: Certificate) -> list[tuple[float, float]]:
+def _mixture(found: Certified) -> list[tuple[float, float]]:
     """Shares and penalties whose maximisers together use exactly what a radius allows.
 
     At the best penalty a context may have two equally good maximisers, one nearer and one further
     than the radius allows on average; a little more and a little less penalty tell them apart.
     """
-    penalty, allowance = certificate.penalty, certificate.allowance
-    if penalty is None or allowance is None:
+    penalty, budget = found.penalty, found.budget
+    if penalty is None or budget is None:
         return [(1.0, penalty or 1.0)]
     more, less = penalty * (1 + 1e-6), penalty * (1 - 1e-6)
-    near, far = (-certificate.moments.at(p).slope for p in (more, less))
-    if not near < allowance.excess < far:
+    near, far = (-found.moments.at(p).slope for p in (more, less))
+    if not near < budget.excess < far:
         return [(1.0, penalty)]
-    share = (allowance.excess - near) / (far - near)
+    share = (budget.excess - near) / (far - near)
     return [(1 - share, more), (share, less)]
 
 
-def _moved(problem: Problem, moments: Moments, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+def _moved(found: Certified, penalty: float) -> tuple[np.ndarray, np.ndarray]:
     """Where each entry of the nominal distribution is moved at a penalty, in the data's units."""
-    nominal, units = problem.nominal, problem.units
+    nominal, units = found.problem.nominal, found.problem.units
     x = np.empty_like(nominal.contexts)
     y = np.empty((len(nominal.contexts), nominal.most_outcomes, len(units.y_unit)))
-    for some, _, _, spread in moments.pieces(penalty):
-        if spread.outcomes is not None:
-            x[some] = np.asarray(spread.points)[0, :, 0]
-            y[some] = np.asarray(spread.outcomes)[0, :, :, 0]
+    for some, _, perturbed in found.moments.pieces(penalty):
+        if perturbed.outcomes is not None:
+            x[some] = np.asarray(perturbed.points)[0, :, 0]
+            y[some] = np.asarray(perturbed.outcomes)[0, :, :, 0]
     owner, place = nominal.entry_context, nominal.entry_place
     return to_users(units, x, nominal.contexts)[owner], y[owner, place] * units.y_unit

@@ -27,22 +27,18 @@ from scipy.special import logsumexp
 
 from hedgerow import _checks
 from hedgerow._components import double
-from hedgerow.ambiguity import Setting, SinkhornAmbiguity, Spread
-from hedgerow.ambiguity.base import decide
-from hedgerow.ambiguity.problem import Problem
-from hedgerow.ambiguity.transport import kernels_of
+from hedgerow.ambiguity import Perturbed, Setting, SinkhornAmbiguity, decide
 from hedgerow.certify.moments import EXPONENTS_AT_ONCE
-from hedgerow.certify.value import Certificate
+from hedgerow.certify.value import Certified
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
-from hedgerow.data.training_table import Batch
-from hedgerow.kernels.kernel import NEVER, Kernel
-from hedgerow.kernels.nodes import Nodes, Reference, Sobol
+from hedgerow.data import Batch
+from hedgerow.kernels import NEVER, Kernel, Nodes, Sobol
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 
 CANDIDATES = 256
 WIDER = 1.3
-"""The Gaussian that candidates come from is this much wider than the bulk it covers."""
+"""The Gaussian that candidates come from is this much wider than the mass it covers."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +49,7 @@ class SmoothWorstCase(WorstCase):
     or with respect to the reference measure, where there is one.
     """
 
-    problem: Problem
-    certificate: Certificate
+    certified: Certified
 
     def density(self, x: Any, y: Any) -> np.ndarray:
         """Return the density at points (x, y)."""
@@ -73,8 +68,8 @@ class SmoothWorstCase(WorstCase):
         outcomes = self._outcomes(y)
         with jax.enable_x64(True):
             logs = [
-                _log_outcome_marginal(seen, spreads, jnp.asarray(outcomes))
-                for seen, spreads in self._seen()
+                _log_outcome_marginal(seen, perturbed, jnp.asarray(outcomes))
+                for seen, perturbed in self._seen()
             ]
         return np.exp(logsumexp(np.array(logs), axis=0)) / self._volume("y")
 
@@ -82,34 +77,35 @@ class SmoothWorstCase(WorstCase):
         """Draw n points: an entry of the nominal, then a context, then an outcome.
 
         Contexts are chosen by weight among candidates of their own: half from the kernel, half from
-        a Gaussian with the mean and spread that the dual found there. Outcomes are exact where the
-        loss has a closed form; over a discrete reference measure everything is.
+        a Gaussian with the mean and deviation that the dual found there. Outcomes are exact where
+        the loss has a closed form; over a discrete reference measure everything is.
         """
         n = _checks.count("n", n)
-        moments, nominal, units = self.certificate.moments, self.problem.nominal, self.problem.units
-        exact = isinstance(moments.setting.context_nodes, Reference)
+        moments, problem = self.certified.moments, self.certified.problem
+        nominal, units = problem.nominal, problem.units
+        exact = moments.setting.context_nodes.reference() is not None
         rng = np.random.default_rng(_checks.count("seed", seed, 0))
         position, place = self._draw_entries(rng, n)
         source = moments.contexts[position]
-        sampled = moments.setting.outcome_nodes is not None and not exact
+        sampled = not (exact or self._draws_outcomes())
         most = CANDIDATES * nominal.most_outcomes * (CANDIDATES if sampled else 1)
         size = int(np.clip(EXPONENTS_AT_ONCE // most, 1, n))
         key = jax.random.key(int(rng.integers(2**31)), impl="rbg")
         parts = []
         with jax.enable_x64(True):
-            model, rule = self._model(), double(self.problem.rule)
+            model, rule = self._model(), double(self.certified.rule)
             setting = eqx.tree_at(
                 lambda s: s.outcome_nodes,
                 moments.setting,
                 Sobol(CANDIDATES, seed=1) if sampled else moments.setting.outcome_nodes,
                 is_leaf=lambda leaf: leaf is None,
             )
-            bulk = None if exact else self._bulk()
+            tilted = None if exact else self._tilted_nodes()
             for i, start in enumerate(range(0, n, size)):
                 some = np.minimum(np.arange(start, start + size), n - 1)
                 batch, chosen = moments.gather(source[some]), place[some]
-                around = bulk and tuple(
-                    part[position[some], np.minimum(chosen, part.shape[1] - 1)] for part in bulk
+                around = tilted and tuple(
+                    part[position[some], np.minimum(chosen, part.shape[1] - 1)] for part in tilted
                 )
                 piece_key = jax.random.fold_in(key, i)
                 parts.append(_draw_piece(rule, model, setting, batch, chosen, around, piece_key))
@@ -118,9 +114,16 @@ class SmoothWorstCase(WorstCase):
         effective_size = np.inf if exact else float(effective.mean())
         return Draws.of(x, y * units.y_unit, source, effective_size)
 
+    def _draws_outcomes(self) -> bool:
+        """Whether the loss draws tilted outcomes itself."""
+        setting = self.certified.moments.setting
+        closed = setting.loss.closed_moments(setting.moving().outcome)
+        known = closed is not None and closed.tilted_outcome is not None
+        return setting.outcome_nodes is None and known
+
     def _draw_entries(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions of contexts among those the dual looked at, and places of outcomes therein."""
-        moments, nominal = self.certificate.moments, self.problem.nominal
+        moments, nominal = self.certified.moments, self.certified.problem.nominal
         position = rng.choice(len(moments.contexts), n, p=moments.share / moments.share.sum())
         below = np.concatenate([[0.0], np.cumsum(nominal.entry_mass)])
         start = nominal.start[moments.contexts[position]]
@@ -129,31 +132,31 @@ class SmoothWorstCase(WorstCase):
         place = np.searchsorted(below, level, side="right") - 1 - start
         return position, np.clip(place, 0, count - 1)
 
-    def _bulk(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread of each context's tilted nodes, per group: (contexts, groups, d) each."""
-        parts = [_tilted_moments(seen, spreads) for seen, spreads in self._seen()]
-        total = len(self.certificate.moments.contexts)
-        mean, spread = (np.concatenate([np.asarray(p[i]) for p in parts])[:total] for i in (0, 1))
-        return mean, spread
+    def _tilted_nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and deviation of each context's tilted nodes: (contexts, groups, d) each."""
+        parts = [_tilted_moments(seen, perturbed) for seen, perturbed in self._seen()]
+        total = len(self.certified.moments.contexts)
+        mean, deviation = (
+            np.concatenate([np.asarray(p[i]) for p in parts])[:total] for i in (0, 1)
+        )
+        return mean, deviation
 
     def _model(self) -> SinkhornAmbiguity:
-        model = self.certificate.moments.model
-        if not isinstance(model, SinkhornAmbiguity):
-            raise TypeError(f"{type(model).__name__} has no smooth worst case.")
-        return model.replace(penalty=jnp.asarray(self.certificate.penalty))
+        model: Any = self.certified.moments.model
+        return model.at_penalty(jnp.asarray(self.certified.penalty))
 
-    def _seen(self) -> Iterator[tuple[_Seen, Spread]]:
-        """All contexts, in pieces, with what the dual saw around them."""
-        moments, levels = self.certificate.moments, self.certificate.levels
-        for some, share, batch, spreads in moments.pieces(self.certificate.penalty):
-            log_moments = jnp.asarray(levels.log_moments[some])
-            yield _Seen(self._model(), moments.setting, batch, share, log_moments), spreads
+    def _seen(self) -> Iterator[tuple[_Seen, Perturbed]]:
+        """All contexts, in pieces, with where the dual moved them."""
+        moments, dual = self.certified.moments, self.certified.dual
+        for some, batch, perturbed in moments.pieces(self.certified.penalty):
+            log_moments = jnp.asarray(dual.log_moments[some])
+            yield _Seen(self._model(), moments.setting, batch, log_moments), perturbed
 
     def _over_contexts(self, term: Any, points: np.ndarray, *more: np.ndarray) -> np.ndarray:
         """Log of a sum over all contexts, in pieces of contexts and of points."""
         totals = np.full(len(points), -np.inf)
         with jax.enable_x64(True):
-            decisions = np.asarray(_decide(double(self.problem.rule), jnp.asarray(points)))
+            decisions = np.asarray(_decide(double(self.certified.rule), jnp.asarray(points)))
             for seen, _ in self._seen():
                 at_once = max(1, EXPONENTS_AT_ONCE // seen.batch.outcome_mass.size)
                 for start in range(0, len(points), at_once):
@@ -163,19 +166,19 @@ class SmoothWorstCase(WorstCase):
         return totals
 
     def _points(self, x: Any) -> np.ndarray:
-        units = self.problem.units
+        units = self.certified.problem.units
         return units.contexts(rows("x", x, len(units.x_centre)), np.float64)
 
     def _outcomes(self, y: Any) -> np.ndarray:
-        units = self.problem.units
+        units = self.certified.problem.units
         return units.outcomes(rows("y", y, len(units.y_unit)), np.float64)
 
     def _volume(self, coordinates: str) -> float:
         """Return the volume of a unit cube of working units, in the data's units."""
-        setting, units = self.certificate.moments.setting, self.problem.units
-        if isinstance(setting.context_nodes, Reference):
+        setting, units = self.certified.moments.setting, self.certified.problem.units
+        if setting.context_nodes.reference() is not None:
             return 1.0
-        free = np.asarray(kernels_of(setting).context.scale) > 0
+        free = np.asarray(setting.moving().context.scale) > 0
         volume = np.prod(units.x_spread[free]) if "x" in coordinates else 1.0
         return float(volume * (np.prod(units.y_unit) if "y" in coordinates else 1.0))
 
@@ -186,17 +189,16 @@ class _Seen(NamedTuple):
     model: SinkhornAmbiguity
     setting: Setting
     batch: Batch
-    share: Float[Array, " c"]
     log_moments: Float[Array, "c g"]
 
-    def around(self, points: Array, decisions: Array) -> Spread:
+    def around(self, points: Array, decisions: Array) -> Perturbed:
         """Look at the same points from every context; weights are kernel densities there."""
-        kernels, batch = kernels_of(self.setting), self.batch
+        kernels, batch = self.setting.moving(), self.batch
         log_density = _log_kernel(
             kernels.context, self.setting.context_nodes, batch.contexts[:, None], points
         )
         shape = log_density.shape
-        seen = Spread(
+        seen = Perturbed(
             jnp.broadcast_to(points, (*shape, points.shape[-1])),
             jnp.broadcast_to(decisions, (*shape, decisions.shape[-1])),
             log_density,
@@ -206,9 +208,9 @@ class _Seen(NamedTuple):
         nodes = self.setting.outcome_nodes(kernels.outcome, batch.outcomes, jax.random.key(0))
         return seen._replace(outcomes=nodes[0], outcome_log_weights=nodes[1])
 
-    def log_context_terms(self, spread: Spread) -> Float[Array, "c m g"]:
+    def log_context_terms(self, perturbed: Perturbed) -> Float[Array, "c m g"]:
         """Log a at every node: kernel density (or weight), tilted and normalised."""
-        tilt = self.model.tilt_of(spread, self.setting, self.batch)
+        tilt = self.model.tilt(perturbed, self.setting, self.batch)
         terms = tilt.log_weights + tilt.exponents - self.log_moments[:, :, None]
         return jnp.swapaxes(terms, 1, 2)
 
@@ -217,66 +219,66 @@ class _Seen(NamedTuple):
         centres = self.batch.outcomes.reshape(
             *self.batch.outcomes.shape[:2], *(1,) * (outcomes.ndim - 1), -1
         )
-        kernel = kernels_of(self.setting).outcome
+        kernel = self.setting.moving().outcome
         return _log_kernel(kernel, self.setting.outcome_nodes, centres, outcomes)
 
     def log_mass(self) -> Float[Array, "c n"]:
         """Log of m_k·p̂_ki."""
-        return _log(self.share[:, None] * self.batch.outcome_mass)
+        return _log(self.batch.mass[:, None] * self.batch.outcome_mass)
 
 
 @program
 def _log_joint(seen: _Seen, points: Array, decisions: Array, outcomes: Array) -> Float[Array, " q"]:
     """Log-density at pairs (x, y), summed over the contexts seen."""
-    spread = seen.around(points, decisions)
+    perturbed = seen.around(points, decisions)
     gains = seen.setting.loss(decisions, outcomes) / seen.model.temperature
-    inner = seen.model.inner_log_moments(spread, seen.setting, seen.batch)
+    inner = seen.model.inner_log_moments(perturbed, seen.setting, seen.batch)
     log_b = jnp.swapaxes(seen.log_outcome_kernel(outcomes), 1, 2) + gains[:, None] - inner
-    terms = seen.log_context_terms(spread) + log_b + seen.log_mass()[:, None, :]
+    terms = seen.log_context_terms(perturbed) + log_b + seen.log_mass()[:, None, :]
     return jax.nn.logsumexp(terms, axis=(0, 2))
 
 
 @program
 def _log_context_marginal(seen: _Seen, points: Array, decisions: Array) -> Float[Array, " q"]:
     """Log-density of the context, summed over the contexts seen."""
-    spread = seen.around(points, decisions)
-    mass = seen.model.tilt_of(spread, seen.setting, seen.batch).group_mass
-    terms = seen.log_context_terms(spread) + _log(seen.share[:, None] * mass)[:, None, :]
+    perturbed = seen.around(points, decisions)
+    mass = seen.model.tilt(perturbed, seen.setting, seen.batch).group_mass
+    terms = seen.log_context_terms(perturbed) + _log(seen.batch.mass[:, None] * mass)[:, None, :]
     return jax.nn.logsumexp(terms, axis=(0, 2))
 
 
 @program
 def _log_outcome_marginal(
-    seen: _Seen, spreads: Spread, outcomes: Float[Array, "q y"]
+    seen: _Seen, perturbed: Perturbed, outcomes: Float[Array, "q y"]
 ) -> Float[Array, " q"]:
     """Log-density of the outcome, averaged over context nodes and replicates of them."""
 
-    def replicate(spread: Spread) -> Array:
-        inner = seen.model.inner_log_moments(spread, seen.setting, seen.batch)
-        base = seen.log_context_terms(spread) - inner + seen.log_mass()[:, None, :]
+    def replicate(perturbed: Perturbed) -> Array:
+        inner = seen.model.inner_log_moments(perturbed, seen.setting, seen.batch)
+        base = seen.log_context_terms(perturbed) - inner + seen.log_mass()[:, None, :]
 
         def at(y: Array) -> Array:
-            gains = seen.setting.loss(spread.decisions, y) / seen.model.temperature
+            gains = seen.setting.loss(perturbed.decisions, y) / seen.model.temperature
             return jax.nn.logsumexp(
                 base + gains[:, :, None] + seen.log_outcome_kernel(y)[:, None, :]
             )
 
         return jax.lax.map(at, outcomes)
 
-    each = jax.lax.map(replicate, spreads)
+    each = jax.lax.map(replicate, perturbed)
     return jax.nn.logsumexp(each, axis=0) - jnp.log(len(each))
 
 
 @program
-def _tilted_moments(seen: _Seen, spreads: Spread) -> tuple[Array, Array]:
+def _tilted_moments(seen: _Seen, perturbed: Perturbed) -> tuple[Array, Array]:
     """Mean and standard deviation of context nodes under their tilted weights."""
 
-    def replicate(spread: Spread) -> tuple[Array, Array]:
-        weights = jnp.exp(seen.log_context_terms(spread))
-        first = jnp.einsum("cmg,cmd->cgd", weights, spread.points)
-        return first, jnp.einsum("cmg,cmd->cgd", weights, spread.points**2)
+    def replicate(perturbed: Perturbed) -> tuple[Array, Array]:
+        weights = jnp.exp(seen.log_context_terms(perturbed))
+        first = jnp.einsum("cmg,cmd->cgd", weights, perturbed.points)
+        return first, jnp.einsum("cmg,cmd->cgd", weights, perturbed.points**2)
 
-    first, second = (jnp.mean(part, axis=0) for part in jax.lax.map(replicate, spreads))
+    first, second = (jnp.mean(part, axis=0) for part in jax.lax.map(replicate, perturbed))
     return first, jnp.sqrt(jnp.maximum(second - first**2, 0.0))
 
 
@@ -287,34 +289,33 @@ def _draw_piece(
     setting: Setting,
     batch: Batch,
     place: Int[Array, " r"],
-    bulk: tuple[Float[Array, "r d"], Float[Array, "r d"]] | None,
+    tilted: tuple[Float[Array, "r d"], Float[Array, "r d"]] | None,
     key: PRNGKeyArray,
 ) -> tuple[Array, Array, Array]:
     """One point from each row of a batch, and how many candidates stood behind it."""
     key_nodes, key_candidates, key_context, key_tilt = jax.random.split(key, 4)
-    spread = model.spread(rule, setting, batch, key_nodes)
-    if bulk is not None:
-        kernel = kernels_of(setting).context
-        points, log_weights = _candidates(kernel, batch.contexts, bulk, key_candidates)
-        spread = spread._replace(
+    perturbed = model.perturb(rule, setting, batch, key_nodes)
+    if tilted is not None:
+        kernel = setting.moving().context
+        points, log_weights = _candidates(kernel, batch.contexts, tilted, key_candidates)
+        perturbed = perturbed._replace(
             points=points, decisions=decide(rule, points), log_weights=log_weights
         )
-    tilt = model.tilt_of(spread, setting, batch)
+    tilt = model.tilt(perturbed, setting, batch)
     each = jnp.arange(len(batch.contexts))
     group = jnp.minimum(place, tilt.exponents.shape[1] - 1)
     logits = tilt.log_weights[:, 0] + tilt.exponents[each, group]
     node = jax.random.categorical(key_context, logits)
     effective = _effective(logits)
-    x, z, home = spread.points[each, node], spread.decisions[each, node], batch.outcomes
+    x, z, home = perturbed.points[each, node], perturbed.decisions[each, node], batch.outcomes
     home = home[each, place]
-    if spread.outcomes is None or spread.outcome_log_weights is None:
+    if perturbed.outcomes is None or perturbed.outcome_log_weights is None:
         uniform = jax.random.uniform(key_tilt, home.shape, home.dtype, minval=1e-300)
-        kernel = kernels_of(setting).outcome
-        y = setting.loss.tilted_outcome(uniform, z, home, kernel, model.temperature)
-        return x, y, effective
-    candidates = spread.outcomes[each, place]
+        closed: Any = setting.loss.closed_moments(setting.moving().outcome)
+        return x, closed.tilted_outcome(uniform, z, home, model.temperature), effective
+    candidates = perturbed.outcomes[each, place]
     gains = setting.loss(z[:, None, :], candidates) / model.temperature
-    logits = spread.outcome_log_weights[each, place] + gains
+    logits = perturbed.outcome_log_weights[each, place] + gains
     y = candidates[each, jax.random.categorical(key_tilt, logits)]
     return x, y, jnp.minimum(effective, _effective(logits))
 
@@ -322,29 +323,31 @@ def _draw_piece(
 def _candidates(
     kernel: Kernel,
     contexts: Float[Array, "r d"],
-    bulk: tuple[Float[Array, "r d"], Float[Array, "r d"]],
+    tilted: tuple[Float[Array, "r d"], Float[Array, "r d"]],
     key: PRNGKeyArray,
 ) -> tuple[Float[Array, "r m d"], Float[Array, "r m"]]:
-    """Half from the kernel, half from a Gaussian around the bulk; weighted by kernel/mixture."""
+    """Half from the kernel, half from a Gaussian around the tilted nodes; weighted as one."""
     half = CANDIDATES // 2
-    key_kernel, key_bulk = jax.random.split(key)
-    mean, spread = (part[:, None, :] for part in bulk)
+    key_kernel, key_tilted = jax.random.split(key)
+    mean, deviation = (part[:, None, :] for part in tilted)
     standard = Kernel(2, jnp.asarray(2.0), jnp.ones_like(kernel.scale))
-    normal = Sobol(half, seed=1)(standard, jnp.zeros_like(contexts), key_bulk)[0]
-    width = jnp.where(kernel.scale > 0, jnp.maximum(WIDER * spread, 1e-3 * kernel.width), 0.0)
-    around_bulk = jnp.where(kernel.scale > 0, mean + width * normal, contexts[:, None])
-    points = jnp.concatenate([Sobol(half)(kernel, contexts, key_kernel)[0], around_bulk], axis=1)
+    normal = Sobol(half, seed=1)(standard, jnp.zeros_like(contexts), key_tilted)[0]
+    width = jnp.where(kernel.scale > 0, jnp.maximum(WIDER * deviation, 1e-3 * kernel.width), 0.0)
+    around_tilted = jnp.where(kernel.scale > 0, mean + width * normal, contexts[:, None])
+    points = jnp.concatenate([Sobol(half)(kernel, contexts, key_kernel)[0], around_tilted], axis=1)
     safe = jnp.where(width > 0, width, 1.0)
     log_normal = -(((points - mean) / safe) ** 2) / 2 - jnp.log(safe * math.sqrt(2 * math.pi))
-    log_bulk = jnp.sum(jnp.where(width > 0, log_normal, 0.0), axis=-1)
+    log_tilted = jnp.sum(jnp.where(width > 0, log_normal, 0.0), axis=-1)
     log_kernel = kernel.log_density(contexts[:, None], points)
-    return points, log_kernel - jnp.logaddexp(log_kernel, log_bulk) + math.log(1 / half)
+    return points, log_kernel - jnp.logaddexp(log_kernel, log_tilted) + math.log(1 / half)
 
 
 def _log_kernel(kernel: Kernel, nodes: Nodes | None, centre: Array, point: Array) -> Array:
     """Log-density of a kernel with respect to Lebesgue or to a discrete reference measure."""
-    if isinstance(nodes, Reference):
-        return -kernel.cost(centre, point) / kernel.epsilon - nodes.log_normaliser(kernel, centre)
+    measure = None if nodes is None else nodes.reference()
+    if measure is not None:
+        nearness = -kernel.cost(centre, point) / kernel.epsilon
+        return nearness - measure.log_normaliser(kernel, centre)
     return kernel.log_density(centre, point)
 
 

@@ -42,7 +42,6 @@ class BasisPool:
         self.tie_cost[start] = 0.0  # with it, the start is a vertex of the simple polyhedron too
         self.capacity = max(16, int(MEMORY / 8 / len(matrix) ** 2))
         self.complete = False
-        self._fresh: list[np.ndarray] = []
         self._clear()
         self._indices(start.astype(np.int32)[None])
         self.hits[0] = 1
@@ -86,14 +85,8 @@ class BasisPool:
             at, status[piece] = self._walk(right[piece])
             duals[piece] = self.vertex[at]
             optimal, times = np.unique(at[status[piece] == OPTIMAL], return_counts=True)
-            self._fresh.append(self.vertex[optimal[self.hits[optimal] == 0]])
             self.hits[optimal] += times
         return duals, status
-
-    def newly_optimal(self) -> np.ndarray:
-        """Vertices that were optimal for the first time since this was last asked."""
-        fresh, self._fresh = np.concatenate([self.vertex[:0], *self._fresh]), []
-        return fresh
 
     def _walk(self, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Send each row along the table from a good first guess until B⁻¹r ≥ 0.

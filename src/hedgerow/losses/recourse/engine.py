@@ -5,15 +5,16 @@
 
 which do not depend on (z, y). If the vertices are few, all are enumerated at construction and a
 value is a maximum over them. Otherwise rows walk from vertex to vertex (``bases.py``) until
-B⁻¹r ≥ 0 proves that theirs is optimal; the vertices that were optimal for some row form a pool, and
-the maximum over the pool is what a compiled program sees. Either way values returned are exact.
+B⁻¹r ≥ 0 proves that theirs is optimal. Either way values returned are exact; what compiled programs
+see of a second stage with too many vertices is a pool of them (``pool.py``).
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -31,6 +32,8 @@ SCANNED = 256
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Pieces = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Constants (k,), slopes in y (k, outcomes) and slopes in z (k, decisions)."""
 
 
 @cache
@@ -49,18 +52,6 @@ def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
     return limited
 
 
-class Growth(NamedTuple):
-    """What bringing the pool to exactness on some rows took."""
-
-    rows: int
-    solves: int
-    """Rows whose value the pool did not hold yet."""
-    gap: float
-    """Largest shortfall of the pool's value before it grew."""
-    vertices: int
-    """Vertices in the pool afterwards."""
-
-
 class Recourse:
     """The second stage of one two-stage linear program, with its dual vertices.
 
@@ -71,12 +62,14 @@ class Recourse:
     blocks : list of Block
         Where decisions and outcomes may lie; complete recourse is checked on them.
     limit : int or None
-        Most bases to enumerate (None: 5000); a program with more keeps a growing pool.
+        Most bases to enumerate (None: 5000).
 
     Attributes
     ----------
     enumerated : bool
         Whether all vertices are known, so that a maximum over ``pieces`` is exact everywhere.
+    first : (vertices, rows of W)
+        The vertices known at construction: all of them, or one.
     """
 
     @_on_one_thread
@@ -89,32 +82,41 @@ class Recourse:
                 "The recourse cost is unbounded below: some w ≥ 0 with W w = 0 has q·w < 0; raise "
                 "recourse_cost or bound the recourse decisions by further rows."
             )
+        self._start = start
         self.bases = BasisPool(form.matrix, form.cost, start)
         self.enumerated = self.bases.enumerate(ENUMERATION_LIMIT if limit is None else limit)
         check_complete(form, self.bases, self.enumerated, blocks)
-        first = self.bases.vertex[: self.bases.size if self.enumerated else 1]
-        self._unit = max(np.abs(first).max(), 1e-300)
-        self._vertices: dict[bytes, np.ndarray] = {}
-        self._pieces: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-        self._keep(first)
+        self.first = _distinct(self.bases.vertex[: self.bases.size if self.enumerated else 1])
         self._rays = np.unique(np.round(self.bases.rays(), 12) + 0.0, axis=0)
         constants, in_y, in_z = form.pieces(self._rays)
         self._ray_pieces = constants, in_y, in_z - form.first_stage_cost
+        self._pieces = pieces_of(form, self.first)
+
+    def anew(self) -> Recourse:
+        """Return an engine that remembers nothing of what this one was asked."""
+        if self.enumerated:
+            return self
+        fresh = copy.copy(self)
+        fresh.bases = BasisPool(self.form.matrix, self.form.cost, self._start)
+        return fresh
 
     @property
     def vertices(self) -> np.ndarray:
-        """Vertices in the pool, (vertices, rows of W); all of them if ``enumerated``."""
-        return np.array(list(self._vertices.values()))
+        """All vertices, (vertices, rows of W)."""
+        self._require_all()
+        return self.first
 
-    def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Constants (k,), slopes in y (k, outcomes) and in z (k, decisions) of the pool."""
-        if self._pieces is None:
-            constants, in_y, in_z = self.form.pieces(self.vertices)
-            together = np.column_stack([constants, in_y, in_z])
-            digits = np.round(together / max(np.abs(together).max(), 1e-300), 10) + 0.0
-            one = np.sort(np.unique(digits, axis=0, return_index=True)[1])
-            self._pieces = constants[one], in_y[one], in_z[one]
+    def pieces(self) -> Pieces:
+        """Constants (k,), slopes in y (k, outcomes) and in z (k, decisions) of all vertices."""
+        self._require_all()
         return self._pieces
+
+    def _require_all(self) -> None:
+        if not self.enumerated:
+            raise ValueError(
+                "This second stage has too many dual vertices to list; ask for those that matter "
+                "around given rows: loss.pieces(decisions, outcomes)."
+            )
 
     def values(self, z: Any, y: Any) -> np.ndarray:
         """Exact values at decisions z (…, decisions) and outcomes y (…, outcomes)."""
@@ -125,16 +127,16 @@ class Recourse:
         """Exact values (…), and subgradients in z (…, decisions) and in y (…, outcomes).
 
         The value is inf, and its subgradients NaN, where no recourse exists: outside the sets that
-        were checked at construction. Elsewhere the pool of a program that is not enumerated grows.
+        were checked at construction.
         """
-        z, y, shape = self._rows(z, y)
-        if self.enumerated and len(self.pieces()[0]) <= SCANNED:
-            values, best = self._scan(z, y)
-            _, in_y, in_z = self.pieces()
+        z, y, shape = self.rows(z, y)
+        if self.enumerated and len(self._pieces[0]) <= SCANNED:
+            values, best = scan(self._pieces, z, y)
+            _, in_y, in_z = self._pieces
             slopes_y, slopes_z = in_y[best], in_z[best]
             none = self._beyond(z, y)
         else:
-            duals = self._duals(z, y)
+            duals = self.duals(z, y)
             constants, slopes_y, slopes_z = self.form.pieces(duals)
             values = constants + np.einsum("nj,nj->n", slopes_y, y)
             values += np.einsum("ni,ni->n", slopes_z, z)
@@ -146,18 +148,6 @@ class Recourse:
             slopes_z.reshape(*shape, z.shape[1]),
             slopes_y.reshape(*shape, y.shape[1]),
         )
-
-    @_on_one_thread
-    def grow(self, z: Any, y: Any) -> Growth:
-        """Bring the pool to exactness on these rows; nothing to do if ``enumerated``."""
-        z, y, _ = self._rows(z, y)
-        if self.enumerated:
-            return Growth(len(z), 0, 0.0, len(self.pieces()[0]))
-        before = self._scan(z, y)[0]
-        exact = self.values(z, y)
-        gap = np.where(np.isfinite(exact), exact - before, 0.0)
-        solves = int(np.sum(gap > 1e-9 * np.maximum(1.0, np.abs(before))))
-        return Growth(len(z), solves, float(max(np.max(gap, initial=0.0), 0.0)), len(self.vertices))
 
     @_on_one_thread
     def largest_slopes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +163,7 @@ class Recourse:
             steepest.append(np.where(np.isnan(slopes), np.inf, slopes))
         return steepest[0], steepest[1]
 
-    def _rows(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+    def rows(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Decisions and outcomes as matrices of equally many rows, and the batch's shape."""
         z, y = _numbers("z", z), _numbers("y", y)
         for name, array, matrix in (
@@ -196,19 +186,6 @@ class Recourse:
         y = np.broadcast_to(y, (*shape, y.shape[-1])).reshape(-1, y.shape[-1])
         return z, y, shape
 
-    def _scan(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Largest piece of the pool per row: its value and its index."""
-        constants, in_y, in_z = self.pieces()
-        values, best = np.empty(len(z)), np.empty(len(z), np.int64)
-        for start in range(0, len(z), ROWS_AT_ONCE):
-            piece = slice(start, start + ROWS_AT_ONCE)
-            heights = z[piece] @ in_z.T
-            heights += y[piece] @ in_y.T
-            heights += constants
-            best[piece] = np.argmax(heights, axis=1)
-            values[piece] = heights[np.arange(len(heights)), best[piece]]
-        return values, best
-
     def _beyond(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Which rows lie beyond a ray of the dual polyhedron, so that no recourse exists."""
         constants, in_y, in_z = self._ray_pieces
@@ -219,12 +196,9 @@ class Recourse:
             beyond[beyond] = highest > ROUNDING * np.abs(right).max(axis=1)
         return beyond
 
-    def _duals(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def duals(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Optimal vertices (n, m), NaN where no recourse exists."""
-        duals = self._optimal(self.form.right_hand_sides(z, y))
-        if not self.enumerated:
-            self._keep(self.bases.newly_optimal())
-        return duals
+        return self._optimal(self.form.right_hand_sides(z, y))
 
     def _optimal(self, right: np.ndarray) -> np.ndarray:
         duals, status = self.bases.solve(right)
@@ -232,17 +206,36 @@ class Recourse:
         for row in np.nonzero(status == UNSETTLED)[0]:
             solved = self.solver.solve(right[row])
             duals[row] = np.nan if solved is None else solved
-            if solved is not None:
-                self._keep(solved[None])
         return duals
 
-    def _keep(self, vertices: np.ndarray) -> None:
-        """Add vertices to the pool, each once."""
-        if len(vertices):
-            keys = np.round(vertices / self._unit, 10) + 0.0
-            for key, vertex in zip(keys, vertices, strict=True):
-                self._vertices.setdefault(key.tobytes(), vertex)
-            self._pieces = None
+
+def scan(pieces: Pieces, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Largest piece per row: its value and its index."""
+    constants, in_y, in_z = pieces
+    values, best = np.empty(len(z)), np.empty(len(z), np.int64)
+    for start in range(0, len(z), ROWS_AT_ONCE):
+        piece = slice(start, start + ROWS_AT_ONCE)
+        heights = z[piece] @ in_z.T
+        heights += y[piece] @ in_y.T
+        heights += constants
+        best[piece] = np.argmax(heights, axis=1)
+        values[piece] = heights[np.arange(len(heights)), best[piece]]
+    return values, best
+
+
+def pieces_of(form: StandardForm, vertices: np.ndarray) -> Pieces:
+    """The affine functions of vertices, each once, in their order."""
+    constants, in_y, in_z = form.pieces(vertices)
+    together = np.column_stack([constants, in_y, in_z])
+    digits = np.round(together / max(np.abs(together).max(), 1e-300), 10) + 0.0
+    one = np.sort(np.unique(digits, axis=0, return_index=True)[1])
+    return constants[one], in_y[one], in_z[one]
+
+
+def _distinct(vertices: np.ndarray) -> np.ndarray:
+    """Vertices that differ by more than rounding, in their order."""
+    digits = np.round(vertices / max(np.abs(vertices).max(), 1e-300), 10) + 0.0
+    return vertices[np.sort(np.unique(digits, axis=0, return_index=True)[1])]
 
 
 def _numbers(name: str, value: Any) -> np.ndarray:

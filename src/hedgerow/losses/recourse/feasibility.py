@@ -13,31 +13,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hedgerow.decisions import Box, DecisionSet, Free, Nonnegative, Product, Simplex
+from hedgerow._warnings import RecourseWarning
+from hedgerow.decisions import Block, DecisionSet
+from hedgerow.describe.parts import Missing
 from hedgerow.losses.recourse.bases import OPTIMAL, BasisPool
 from hedgerow.losses.recourse.standard_form import StandardForm
 
 CORNERS = 4096
-
-
-@dataclass(frozen=True)
-class Block:
-    """Coordinates ``first``, ``first + 1``, … of z or y: a hull of points plus a cone."""
-
-    name: str
-    first: int
-    points: np.ndarray
-    directions: np.ndarray
-
-    @property
-    def coordinates(self) -> slice:
-        """Where the block lies in z or y."""
-        return slice(self.first, self.first + self.points.shape[1])
 
 
 def bounds_of(decision_set: DecisionSet) -> tuple[np.ndarray, np.ndarray]:
@@ -57,41 +43,14 @@ def simplices_of(decision_set: DecisionSet) -> list[np.ndarray]:
     return [every[b.coordinates] for b in decision_blocks(decision_set) if b.points.shape[1] > 1]
 
 
-def interval_blocks(name: str, low: np.ndarray, high: np.ndarray, first: int = 0) -> list[Block]:
-    """One block per coordinate between its ends, which may be infinite."""
-    blocks = []
-    for offset, ends in enumerate(zip(low, high, strict=True)):
-        points = [end for end in ends if np.isfinite(end)] or [0.0]
-        ways = [sign for sign, end in zip((-1.0, 1.0), ends, strict=True) if np.isinf(end)]
-        blocks.append(
-            Block(name, first + offset, np.array(points)[:, None], np.array(ways).reshape(-1, 1))
+def decision_blocks(decision_set: DecisionSet) -> list[Block]:
+    """Blocks of a decision set, which has to know its own."""
+    blocks = decision_set.blocks()
+    if blocks is None:
+        raise Missing(
+            decision_set, "blocks", "That every decision has a recourse is checked block by block"
         )
     return blocks
-
-
-def decision_blocks(decision_set: DecisionSet, first: int = 0) -> list[Block]:
-    """Blocks of a decision set."""
-    size = decision_set.dimension
-    infinite = np.full(size, np.inf)
-    if isinstance(decision_set, Free):
-        return interval_blocks("z", -infinite, infinite, first)
-    if isinstance(decision_set, Nonnegative):
-        return interval_blocks("z", np.zeros(size), infinite, first)
-    if isinstance(decision_set, Box):
-        low, high = np.asarray(decision_set.low), np.asarray(decision_set.high)
-        return interval_blocks("z", low, high, first)
-    if isinstance(decision_set, Simplex):
-        return [Block("z", first, np.eye(size), np.zeros((0, size)))]
-    if isinstance(decision_set, Product):
-        blocks: list[Block] = []
-        for part in decision_set.sets:
-            blocks += decision_blocks(part, first)
-            first += part.dimension
-        return blocks
-    raise TypeError(
-        f"{decision_set!r} is no set whose corners are known; use Free, Nonnegative, Box, Simplex "
-        "or Product."
-    )
 
 
 def check_complete(
@@ -159,6 +118,7 @@ def _failing_corner(constant: np.ndarray, images: list[np.ndarray], pool: BasisP
         warnings.warn(
             f"That every decision and outcome has a recourse was checked at {CORNERS} random "
             f"corners of their sets, not at all {math.prod(sizes):.3g}.",
+            RecourseWarning,
             stacklevel=2,
         )
     return None

@@ -198,7 +198,7 @@ function explainSoon() {
 }
 
 function showRoutes() {
-  if (!(RULE instanceof Forest)) return;
+  if (!TREES) return;
   const chances = routes(STATE.x, STATE.tree);
   const k = STATE.decision;
   const lines = ranked(chances)
@@ -210,7 +210,7 @@ function showRoutes() {
         element(
           "span",
           { class: "name" },
-          `${turns(leaf)} to ${amount(k, RULE.leaf(STATE.tree, leaf, k) * UNITS.decision[k])}`,
+          `${turns(leaf)} to ${amount(k, leafDecision(STATE.tree, leaf, k))}`,
         ),
         track([[0, chances[leaf], ""]]),
         element("span", { class: "figure" }, percent(chances[leaf])),
@@ -220,7 +220,7 @@ function showRoutes() {
     element(
       "p",
       {},
-      `Tree ${STATE.tree + 1} of ${RULE.trees}, chosen `,
+      `Tree ${STATE.tree + 1} of ${TREES.count}, chosen `,
       element("a", { href: "#trees" }, "above"),
       `: ${routeWords(chances)}`,
     ),
@@ -234,7 +234,7 @@ function showRoutes() {
 }
 
 function setUpAnswer() {
-  if (!(RULE instanceof Forest)) byId("routes-card").remove();
+  if (!TREES) byId("routes-card").remove();
   watch((what) => {
     if (what === "tree") return showRoutes();
     showDecision();

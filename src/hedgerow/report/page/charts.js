@@ -142,16 +142,18 @@ function rowChart(place, rows, series, current, choose) {
     `Decisions${series.outcome ? " and outcomes" : ""} over ${rows.length} rows`,
     ...ink,
   );
-  figure.classList.add("clickable");
-  figure.addEventListener("click", (event) => {
-    const box = figure.getBoundingClientRect();
-    const x = ((event.clientX - box.left) / box.width) * width;
-    const nearest = rows.reduce(
-      (best, row) => (Math.abs(along(row) - x) < Math.abs(along(best) - x) ? row : best),
-      rows[0],
-    );
-    choose(nearest);
-  });
+  if (choose) {
+    figure.classList.add("clickable");
+    figure.addEventListener("click", (event) => {
+      const box = figure.getBoundingClientRect();
+      const x = ((event.clientX - box.left) / box.width) * width;
+      const nearest = rows.reduce(
+        (best, row) => (Math.abs(along(row) - x) < Math.abs(along(best) - x) ? row : best),
+        rows[0],
+      );
+      choose(nearest);
+    });
+  }
   place.replaceChildren(figure);
 }
 

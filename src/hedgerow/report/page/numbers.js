@@ -13,6 +13,14 @@ function unpacked(packed) {
   return Float64Array.from({ length: bytes.length / size }, (_, i) => read(i * size));
 }
 
+// The same for every array in a value, however deep.
+function allUnpacked(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map(allUnpacked);
+  if ("f32" in value || "f64" in value) return unpacked(value);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, allUnpacked(part)]));
+}
+
 // A number for people: `digits` significant ones, a real minus sign, commas in thousands.
 function shown(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
@@ -25,7 +33,7 @@ function shown(value, digits = 4) {
       .replace("e+", "e");
   }
   const whole = size === 0 ? 1 : Math.floor(Math.log10(size)) + 1;
-  const places = Math.min(Math.max(digits - whole, 0), 8);
+  const places = Math.max(digits - whole, 0);
   const text = size.toFixed(places);
   const [units, rest] = (places ? text.replace(/\.?0+$/, "") : text).split(".");
   const grouped = units.replace(/\B(?=(\d{3})+(?!\d))/g, ",") + (rest ? `.${rest}` : "");
@@ -37,10 +45,13 @@ function signed(value, digits = 3) {
   return text === "0" || text.startsWith("−") ? text : `+${text}`;
 }
 
-const percent = (share, digits = 0) =>
-  share > 0 && share < 0.5 * 10 ** -(digits + 2)
-    ? `<${(10 ** -digits).toFixed(digits)} %`
-    : `${(100 * share).toFixed(digits)} %`;
+// A share in percent, with a decimal below ten and near a hundred; 0 and 100 only if it is.
+function percent(share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  if (share >= 0.9995 && share < 1) return "> 99.9 %";
+  const close = share < 0.0995 || (share > 0.9 && share < 1);
+  return `${close ? (100 * share).toFixed(1).replace(/\.0$/, "") : (100 * share).toFixed(0)} %`;
+}
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 

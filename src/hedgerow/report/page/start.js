@@ -1,7 +1,7 @@
 // Set everything up, draw the charts, and offer the computations to whoever asks:
 // window.hedgerow = { decide(x), attribute(x), routes(x, tree), encode(values), … }.
 
-const ROW_DECISIONS = ROWS.map((row) => decide(row.context));
+const ROW_DECISIONS = ROWS.map((row) => row.decision ?? decide(row.context));
 const ROW_NUMBERS = ROWS.map((row) => row.number);
 
 function drawRows() {
@@ -13,15 +13,16 @@ function drawRows() {
     decision: ROW_DECISIONS.map((z) => scale * z[k]),
     outcome: of === null ? null : ROWS.map((row) => row.outcome[of]),
   };
-  rowChart(byId("row-chart"), ROW_NUMBERS, series, STATE.start.row?.number, beginRow);
+  const choose = RULE ? beginRow : null;
+  rowChart(byId("row-chart"), ROW_NUMBERS, series, STATE.start.row?.number, choose);
   const some =
     ROWS.length < DATA.rows.total
       ? `${shown(ROWS.length, 9)} of ${shown(DATA.rows.total, 9)} rows, evenly spaced`
       : `all ${shown(ROWS.length, 9)} rows`;
   const what = DATA.decisions[k] === "decision" ? "The decision" : DATA.decisions[k];
   byId("row-caption").textContent =
-    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table. ` +
-    "Click a row to look at it in the what-if panel.";
+    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table.` +
+    (RULE ? " Click a row to look at it in the what-if panel." : "");
 }
 
 function drawCharts() {
@@ -39,7 +40,7 @@ function drawCharts() {
     );
   worstPanels(byId("panels"), DATA.panels);
   drawRows();
-  if (RULE instanceof Forest) drawTree(byId("tree"));
+  if (TREES) drawTree(byId("tree"));
 }
 
 // Where there are several decisions, a choice of the one that charts and explanations are about.
@@ -78,15 +79,17 @@ function setUpTheme() {
 function setUp() {
   setUpTheme();
   setUpDecisionChoices();
-  setUpControls();
-  setUpStarts();
-  setUpTrees();
-  setUpAnswer();
+  if (RULE) {
+    setUpControls();
+    setUpStarts();
+    setUpTrees();
+    setUpAnswer();
+  }
   watch((what) => {
     if (what === "start" || what === "decision") drawRows();
   });
   STATE.decision = Math.max(DATA.shares.indexOf(true), 0); // of a portfolio a weight, not the level
-  beginRow(DATA.start);
+  if (RULE) beginRow(DATA.start);
   drawCharts();
   let width = window.innerWidth;
   let timer = null;

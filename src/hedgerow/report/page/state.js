@@ -6,10 +6,13 @@ const ROWS = (() => {
   const m = DATA.outcomes.length;
   const contexts = unpacked(DATA.rows.contexts);
   const outcomes = unpacked(DATA.rows.outcomes);
+  const decided = RULE ? null : unpacked(DATA.rows.decisions); // where the page cannot decide
+  const k = UNITS.decision.length;
   return DATA.rows.numbers.map((number, i) => ({
     number,
     context: contexts.slice(i * d, (i + 1) * d),
     outcome: outcomes.slice(i * m, (i + 1) * m),
+    decision: decided?.slice(i * k, (i + 1) * k),
     dates: Object.fromEntries(Object.entries(DATA.rows.dates).map(([j, texts]) => [j, texts[i]])),
   }));
 })();

@@ -7,14 +7,12 @@
 
 const [LEAF_W, LINE_H, BEND, MOST_LEAVES] = [96, 16, 84, 16];
 const [NARROW_STEP, WIDE_STEP] = [280, 400];
-const mostWeights = () => (RULE.depth <= 3 ? 4 : 3);
+const mostWeights = () => (TREES.depth <= 3 ? 4 : 3);
 
 function gateWeights(tree, gate) {
-  const seen = RULE.featuresOf(tree);
-  const at = (tree * RULE.gates + gate) * RULE.width;
-  const weights = seen.map((j, m) => ({
-    feature: j,
-    weight: UNITS.factor[j] > 0 ? RULE.weights[at + m] : 0,
+  const weights = TREES.weightsOf(tree, gate).map(({ feature, weight }) => ({
+    feature,
+    weight: UNITS.factor[feature] > 0 ? weight : 0,
   }));
   const whole = weights.reduce((sum, one) => sum + Math.abs(one.weight), 0) || 1;
   return weights
@@ -24,16 +22,16 @@ function gateWeights(tree, gate) {
 }
 
 // Nodes to draw, opened from the root where most of the input goes, until enough leaves show.
-function openedTree(arrivals) {
+function openedTree(chances) {
   const root = { level: 0, index: 0, chance: 1 };
   const closed = [root];
   while (closed.length < MOST_LEAVES) {
-    const inner = closed.filter((node) => node.level < RULE.depth);
+    const inner = closed.filter((node) => node.level < TREES.depth);
     if (!inner.length) break;
     const node = inner.reduce((best, other) => (other.chance > best.chance ? other : best));
     node.children = [0, 1].map((turn) => {
       const [level, index] = [node.level + 1, node.index + turn * 2 ** node.level];
-      return { level, index, chance: arrivals[level][index] };
+      return { level, index, chance: chances[level][index] };
     });
     closed.splice(closed.indexOf(node), 1, ...node.children);
   }
@@ -78,8 +76,8 @@ function branch(from, to, chance, turn) {
 
 function drawTree(place) {
   const { tree, decision, x } = STATE;
-  const arrivals = RULE.arrivals(RULE.logits(standardised(x)), tree);
-  const root = openedTree(arrivals);
+  const chances = arrivals(x, tree);
+  const root = openedTree(chances);
   const leaves = layout(root);
   let deepest = 0;
   const visit = (node) => {
@@ -87,7 +85,7 @@ function drawTree(place) {
     (node.children ?? []).forEach(visit);
   };
   visit(root);
-  const box = Math.min(mostWeights(), RULE.width) * LINE_H + 12;
+  const box = Math.min(mostWeights(), TREES.width) * LINE_H + 12;
   const pitch = Math.max(46, box / 2 + 8);
   const room = (widthOf(place) - LEAF_W - 12) / Math.max(deepest, 1);
   const STEP_W = Math.min(Math.max(room, NARROW_STEP), WIDE_STEP);
@@ -97,8 +95,8 @@ function drawTree(place) {
   const [ink, labels] = [[], []]; // what is read lies above what is drawn
   const draw = (node) => {
     const [x0, y] = [4 + node.level * STEP_W, 6 + (node.row + 0.5) * pitch];
-    if (node.level === RULE.depth) {
-      const value = RULE.leaf(tree, node.index, decision) * UNITS.decision[decision];
+    if (node.level === TREES.depth) {
+      const value = leafDecision(tree, node.index, decision);
       ink.push(
         drawn("rect", { class: "leaf", x: x0, y: y - 16, width: LEAF_W, height: 32, rx: 16 }),
         drawn(
@@ -114,7 +112,7 @@ function drawTree(place) {
         drawn(
           "text",
           { class: "closed", x: x0, y: y + 4 },
-          `… ${2 ** (RULE.depth - node.level)} leaves`,
+          `… ${2 ** (TREES.depth - node.level)} leaves`,
         ),
       );
       return;
@@ -153,7 +151,7 @@ function drawTree(place) {
     node.children.forEach(draw);
   };
   draw(root);
-  const label = `Tree ${tree + 1} of ${RULE.trees}. ${routeWords(arrivals[RULE.depth])}`;
+  const label = `Tree ${tree + 1} of ${TREES.count}. ${routeWords(chances[TREES.depth])}`;
   const figure = sheet(width, height, label, ...ink, ...labels);
   figure.setAttribute("width", width);
   place.replaceChildren(figure);
@@ -161,7 +159,7 @@ function drawTree(place) {
 
 // Which way a route turns, from the root on.
 const turns = (leaf) =>
-  Array.from({ length: RULE.depth }, (_, v) => ((leaf >> v) & 1 ? "▼" : "▲")).join("");
+  Array.from({ length: TREES.depth }, (_, v) => ((leaf >> v) & 1 ? "▼" : "▲")).join("");
 
 const ranked = (chances) => Array.from(chances.keys()).sort((a, b) => chances[b] - chances[a]);
 
@@ -185,26 +183,25 @@ function routeWords(chances) {
 // What the tree would decide by itself, beside the decision of all trees.
 function aloneWords() {
   const { tree, decision, x } = STATE;
-  const unit = UNITS.decision[decision];
   const alone = routes(x, tree).reduce(
-    (sum, p, l) => sum + p * RULE.leaf(tree, l, decision) * unit,
+    (sum, p, l) => sum + p * leafDecision(tree, l, decision),
     0,
   );
   const all = decide(x)[decision];
   const [one, together] = [alone, all].map((value) => amount(decision, value));
-  return `This tree alone would decide ${one}, all ${RULE.trees} together ${together}.`;
+  return `This tree alone would decide ${one}, all ${TREES.count} together ${together}.`;
 }
 
 function setUpTrees() {
   const buttons = byId("tree-buttons");
-  if (!buttons || !(RULE instanceof Forest)) return;
+  if (!buttons || !TREES) return;
   const choose = (tree) => {
-    lookAt("tree", (tree + RULE.trees) % RULE.trees);
+    lookAt("tree", (tree + TREES.count) % TREES.count);
     byId(`tree-${STATE.tree}`).focus();
   };
   const keys = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   buttons.append(
-    ...Array.from({ length: RULE.trees }, (_, t) =>
+    ...Array.from({ length: TREES.count }, (_, t) =>
       element(
         "button",
         {
@@ -220,13 +217,13 @@ function setUpTrees() {
   );
   buttons.addEventListener("keydown", (event) => {
     const step = keys[event.key];
-    const end = { Home: 0, End: RULE.trees - 1 }[event.key];
+    const end = { Home: 0, End: TREES.count - 1 }[event.key];
     if (step === undefined && end === undefined) return;
     event.preventDefault();
     choose(end ?? STATE.tree + step);
   });
   watch(() => {
-    for (let t = 0; t < RULE.trees; t++) {
+    for (let t = 0; t < TREES.count; t++) {
       const mine = t === STATE.tree;
       byId(`tree-${t}`).setAttribute("aria-checked", String(mine));
       byId(`tree-${t}`).tabIndex = mine ? 0 : -1;

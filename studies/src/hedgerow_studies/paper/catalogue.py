@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from hedgerow_studies.paper.distributions import Plans, WorstCases
-from hedgerow_studies.paper.interpretation import TreeAttribution, TreeImportance, TreeRoutes
-from hedgerow_studies.paper.markets import Files
-from hedgerow_studies.paper.portfolio import (
+from hedgerow_studies.paper.distribution_studies import Plans, WorstCases
+from hedgerow_studies.paper.market_study import Files
+from hedgerow_studies.paper.portfolio_studies import (
     PortfolioModels,
     PortfolioParameters,
     PortfolioRules,
     PortfolioTable,
 )
 from hedgerow_studies.paper.study import Study
-from hedgerow_studies.paper.synthetic import Fitted, Models, Parameters, Rules
+from hedgerow_studies.paper.synthetic_studies import Fitted, Models, Parameters, Rules
+from hedgerow_studies.paper.tree_studies import TreeAttribution, TreeImportance, TreeRoutes
 
 
 def catalogue(files: Files | None = None) -> dict[str, Study]:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from hedgerow_studies.paper.trials import SIZES
+from hedgerow_studies.paper.synthetic_problems import SIZES
 
 OMEGAS = (1.0, 3.0, 5.0, 7.0, 9.0)
 MODELS = (

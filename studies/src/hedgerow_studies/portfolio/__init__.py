@@ -1,9 +1,11 @@
 """Portfolio selection on market data: a rolling backtest without looking ahead.
 
-files → ``market`` → ``windows`` → ``methods`` choose → ``backtest`` keeps → ``summary`` tells
+files → ``market`` → ``windows`` → ``selection`` chooses → ``backtest`` keeps → ``summary`` tells,
+``backtest_figures`` draw
 """
 
 from hedgerow_studies.portfolio.backtest import Backtest, Outcome, Task, diverged
+from hedgerow_studies.portfolio.backtest_figures import held, wealth
 from hedgerow_studies.portfolio.market import (
     Market,
     index_covariates,
@@ -11,7 +13,7 @@ from hedgerow_studies.portfolio.market import (
     read_market,
     sp500_market,
 )
-from hedgerow_studies.portfolio.methods import METHODS, RULES, Parameters
+from hedgerow_studies.portfolio.selection import METHODS, RULES, Parameters
 from hedgerow_studies.portfolio.summary import figures, monthly, table, tracks, weights
 from hedgerow_studies.portfolio.windows import Horizon, Window, latest_months
 
@@ -27,6 +29,7 @@ __all__ = [
     "Window",
     "diverged",
     "figures",
+    "held",
     "index_covariates",
     "latest_months",
     "make_market",
@@ -35,5 +38,6 @@ __all__ = [
     "sp500_market",
     "table",
     "tracks",
+    "wealth",
     "weights",
 ]

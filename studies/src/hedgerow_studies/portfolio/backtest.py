@@ -1,8 +1,9 @@
 """A rolling backtest: every month, every method, every return weight, one cell each.
 
 A cell holds the weights that were chosen; how they fared is computed from the market afterwards.
-Cells are independent, so they can be spread over processes, and a killed run goes on where it was.
-Fits that diverged are told of in one sentence at the end, not one by one.
+Cells are independent, so they can be spread over processes, and a killed run goes on where it was
+(``hedgerow_studies.running``). Fits that diverged are told of in one sentence at the end, not one
+by one.
 """
 
 from __future__ import annotations
@@ -10,35 +11,31 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import jax
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import _checks
 from hedgerow.losses import MeanCVaR, MeanVariance, PortfolioLoss
-from hedgerow_studies.cells import Cells, uninterrupted
+from hedgerow_studies.cells import Cell
 from hedgerow_studies.portfolio.market import Market
-from hedgerow_studies.portfolio.methods import (
+from hedgerow_studies.portfolio.selection import (
     FIXED,
     HEDGING,
     METHODS,
     RULES,
-    Choice,
     Parameters,
     choose,
+    parameters_for,
 )
-from hedgerow_studies.portfolio.tuned import parameters_for
 from hedgerow_studies.portfolio.windows import Horizon, Window
+from hedgerow_studies.running import Engine, Progress, compute
+from hedgerow_studies.versions import versions
 
 RISKS = ("variance", "cvar")
 DIVERGED = "diverged"
-Progress = Callable[[int, int, str], Any]
-"""Called with (cells done, cells in all, what was done last)."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +90,7 @@ class Backtest:
 
     def loss(self, return_weight: float) -> PortfolioLoss:
         """The loss at one return weight."""
-        if self.risk == "variance":
-            return MeanVariance(return_weight)
-        return MeanCVaR(return_weight, self.tail)
+        return _loss(self.risk, return_weight, self.tail)
 
     def tasks(self, windows: list[Window]) -> list[Task]:
         """Everything that is to be chosen, method by method."""
@@ -121,23 +116,16 @@ class Backtest:
         covariates that never vary in a window.
         """
         windows = self.horizon.windows(market)
-        _checks.count("jobs", jobs)
+        engine = Engine(jobs=jobs)
         if not all(method in FIXED for method in self.methods):
             _warn_of_constant_covariates(windows, market)
-        cells = Cells(folder, {"market": market.fingerprint(), "horizon": asdict(self.horizon)})
         tasks = self.tasks(windows)
-        known = {task: cells.get(task.key()) for task in tasks}
-        missing = [task for task in tasks if known[task] is None]
-        done = len(tasks) - len(missing)
-        if progress is not None:
-            progress(done, len(tasks), "")
-        for task, result in _results(missing, jobs):
-            cells.put(task.key(), result)
-            known[task] = result
-            done += 1
-            if progress is not None:
-                progress(done, len(tasks), f"{task.method} {task.window.date}")
-        outcomes = [_outcome(task, known[task]) for task in tasks]
+        work = Choices(market, self.horizon)
+        results = compute([(work, self._cell(task)) for task in tasks], folder, engine, progress)
+        outcomes = [
+            Outcome(task, np.asarray(result.value["weights"], np.float64), result.value["status"])
+            for task, result in zip(tasks, results, strict=True)
+        ]
         if sentence := diverged(outcomes):
             warnings.warn(sentence, ConvergenceWarning, stacklevel=2)
         return outcomes
@@ -149,10 +137,23 @@ class Backtest:
             chosen = given or parameters_for(method)
         return Task(method, rule, weight, self.loss(weight), chosen, self.seed, window)
 
+    def _cell(self, task: Task) -> Cell:
+        """Everything that a choice depends on besides the market and the windows in it."""
+        return {
+            "method": task.method,
+            "rule": task.rule,
+            "date": task.date,
+            "risk": self.risk,
+            "return_weight": float(task.return_weight),
+            "tail": None if self.risk == "variance" else self.tail,
+            "parameters": asdict(task.parameters) if task.method in HEDGING else {},
+            "seed": task.seed,
+        }
+
 
 @dataclass(frozen=True)
 class Task:
-    """One portfolio to choose. Two are the same if their keys are."""
+    """One portfolio to choose, with the window that it is chosen from."""
 
     method: str
     rule: str
@@ -166,28 +167,42 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "date", str(self.window.date))
 
-    def key(self) -> dict[str, Any]:
-        """Everything the choice depends on, besides the market and the horizon."""
+
+@dataclass(frozen=True)
+class Choices:
+    """Portfolios to be chosen on a market, as work that any process can do."""
+
+    market: Market
+    horizon: Horizon
+    name: str = "portfolio"
+
+    def depends(self) -> dict[str, Any]:
+        """Versions, the market by its content, and how a month's window is cut from it."""
+        horizon = self.horizon
         return {
-            "method": self.method,
-            "rule": self.rule,
-            "date": self.date,
-            "loss": repr(self.loss),
-            "parameters": self.parameters.describe() if self.method in HEDGING else {},
-            "seed": self.seed,
+            **versions("portfolio"),
+            "market": self.market.fingerprint(),
+            "window": horizon.window,
+            "holding": horizon.holding,
+            "pool": horizon.pool,
+            "seed": horizon.seed,
         }
 
-    def choose(self) -> dict[str, Any]:
+    def run(self, cell: Cell) -> dict[str, Any]:
         """Choose, and return plain values."""
-        with uninterrupted():
-            choice: Choice = choose(
-                self.method, self.rule, self.window, self.loss, self.parameters, self.seed
-            )
-        return {
-            "weights": choice.weights.tolist(),
-            "seconds": choice.seconds,
-            "status": choice.status,
-        }
+        choice = choose(
+            cell["method"],
+            cell["rule"],
+            self.horizon.window_of(self.market, cell["date"][:7]),
+            _loss(cell["risk"], cell["return_weight"], cell["tail"]),
+            Parameters(**cell["parameters"]),
+            cell["seed"],
+        )
+        return {"weights": choice.weights.tolist(), "status": choice.status}
+
+    def label(self, cell: Cell) -> str:
+        """Method and date."""
+        return f"{cell['method']} {cell['date']}"
 
 
 @dataclass(frozen=True)
@@ -222,22 +237,10 @@ def diverged(outcomes: list[Outcome]) -> str:
     return f"Training diverged for {listed}; the last finite rule was used."
 
 
-def _results(tasks: list[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
-    """Yield results as they come, from this process or from several."""
-    if jobs == 1:
-        for task in tasks:
-            yield task, task.choose()
-        return
-    compiled = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    parallel: Any = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from parallel(delayed(_in_worker)(task, compiled) for task in tasks)
-
-
-def _in_worker(task: Task, compiled: str | None) -> tuple[Task, dict[str, Any]]:
-    """Choose in another process, which shares this one's compiled programs."""
-    if compiled:
-        jax.config.update("jax_compilation_cache_dir", compiled)
-    return task, task.choose()
+def _loss(risk: str, return_weight: float, tail: float | None) -> PortfolioLoss:
+    if risk == "variance" or tail is None:
+        return MeanVariance(return_weight)
+    return MeanCVaR(return_weight, tail)
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...] | list[Any]:
@@ -248,12 +251,6 @@ def _several(name: str, values: Any) -> tuple[Any, ...] | list[Any]:
     if repeated:
         raise ValueError(f"{name} lists {repeated[0]!r} more than once.")
     return values
-
-
-def _outcome(task: Task, result: dict[str, Any] | None) -> Outcome:
-    if result is None:
-        raise RuntimeError("A cell that was just computed is missing.")
-    return Outcome(task, np.asarray(result["weights"], np.float64), str(result["status"]))
 
 
 def _warn_of_constant_covariates(windows: list[Window], market: Market) -> None:

@@ -182,7 +182,8 @@ def sp500_market() -> Market:
     except ImportError:
         raise ImportError(
             "Without files of your own the S&P 500 sample of skfolio is used, which is not "
-            "installed: pip install 'hedgerow[portfolio]', or give --returns and --covariates."
+            "installed: pip install 'hedgerow-studies[portfolio]', or give --returns and "
+            "--covariates."
         ) from None
     prices = load_sp500_dataset()
     covariates = index_covariates(load_sp500_index().iloc[:, 0])

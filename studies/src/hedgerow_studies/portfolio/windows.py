@@ -9,7 +9,7 @@ seed and the month alone, so that adding months changes no other.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,6 +89,10 @@ class Horizon:
         days = self._first_days(market)
         refuse_incomplete(market.span(days[0] - self.window, days[-1] + self.holding))
         return [self._window(market, day) for day in days]
+
+    def window_of(self, market: Market, month: str) -> Window:
+        """Return the window of one month, whether or not it lies between start and end."""
+        return replace(self, start=month, end=month).windows(market)[0]
 
     def _first_days(self, market: Market) -> list[int]:
         """Rows of the first trading day of each month in the horizon."""

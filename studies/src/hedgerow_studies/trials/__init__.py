@@ -1,7 +1,8 @@
-"""Experiments: what a practitioner would use instead, fitted with the same care.
+"""Trials of methods out of sample: one truth for all, and what a practitioner would use instead.
 
-``baselines`` holds the estimators, ``averages`` finds their decisions for losses without a
-formula. Whatever there is to tune, folds of the training data decide.
+``newsvendor_trial``, ``inventory_trial``   one draw of truth and data, and how a rule is judged
+``contenders``                              from a history to fitted rules, hedgerow's and others
+``baselines``, ``averages``                 the others, and their decisions for any loss
 """
 
 from hedgerow_studies.trials.baselines import LinearQuantile, QuantileBoosting, WeightedSAA

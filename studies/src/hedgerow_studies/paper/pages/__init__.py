@@ -5,8 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hedgerow_studies.paper.pages import distributions, interpretation, portfolio, synthetic
-from hedgerow_studies.paper.pages.page import Page
+from hedgerow_studies.paper.pages import (
+    distribution_pages,
+    portfolio_pages,
+    synthetic_pages,
+    tree_pages,
+)
+from hedgerow_studies.paper.pages.study_page import Page
 from hedgerow_studies.paper.study import Study
 
 if TYPE_CHECKING:
@@ -15,22 +20,22 @@ if TYPE_CHECKING:
 NEWSVENDOR: dict[str, Any] = {"problem": "newsvendor"}
 INVENTORY: dict[str, Any] = {"problem": "inventory"}
 PAGES: dict[str, Any] = {
-    "fig1": distributions.plans,
-    "fig2": distributions.worst,
-    "fig4": partial(synthetic.rules, **NEWSVENDOR),
-    "fig5": synthetic.fitted,
-    "fig6": partial(synthetic.parameters, **NEWSVENDOR),
-    "fig7": partial(synthetic.models, **NEWSVENDOR),
-    "fig8": partial(synthetic.rules, **INVENTORY),
-    "table1": portfolio.averages,
-    "fig9": portfolio.rules,
-    "fig10": interpretation.routes,
-    "fig11": interpretation.importance,
-    "fig12": interpretation.attribution,
-    "fig13": partial(synthetic.parameters, **INVENTORY),
-    "fig14": portfolio.parameters,
-    "fig15": partial(synthetic.models, **INVENTORY),
-    "fig16": portfolio.models,
+    "fig1": distribution_pages.plans,
+    "fig2": distribution_pages.worst,
+    "fig4": partial(synthetic_pages.rules, **NEWSVENDOR),
+    "fig5": synthetic_pages.fitted,
+    "fig6": partial(synthetic_pages.parameters, **NEWSVENDOR),
+    "fig7": partial(synthetic_pages.models, **NEWSVENDOR),
+    "fig8": partial(synthetic_pages.rules, **INVENTORY),
+    "table1": portfolio_pages.averages,
+    "fig9": portfolio_pages.rules,
+    "fig10": tree_pages.routes,
+    "fig11": tree_pages.importance,
+    "fig12": tree_pages.attribution,
+    "fig13": partial(synthetic_pages.parameters, **INVENTORY),
+    "fig14": portfolio_pages.parameters,
+    "fig15": partial(synthetic_pages.models, **INVENTORY),
+    "fig16": portfolio_pages.models,
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.plots.style import GREY, INK, PALE, style
-from hedgerow_studies.paper.pages.page import number
+from hedgerow_studies.paper.pages.study_page import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

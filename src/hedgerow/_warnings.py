@@ -1,0 +1,33 @@
+"""Kinds of warnings, so that they can be filtered by what they mean and not by their words."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class HedgerowWarning(UserWarning):
+    """Something that a careful user wants to know; the base of all warnings of this package."""
+
+
+class VacuousCausalityWarning(HedgerowWarning):
+    """A causal model on a nominal where causality makes no difference."""
+
+
+class ConstantFeatureWarning(HedgerowWarning):
+    """Features that never vary, and are ignored."""
+
+
+class DivergedWarning(HedgerowWarning, ConvergenceWarning):
+    """Training left the finite numbers; the last finite rule was kept."""
+
+
+class InexactValueWarning(HedgerowWarning, ConvergenceWarning):
+    """A robust value that is not known to the tolerance that was asked for."""
+
+
+class RecourseWarning(HedgerowWarning):
+    """Complete recourse was not checked everywhere."""
+
+
+class SolverWarning(HedgerowWarning):
+    """A solver that cannot do for this model what it is made for."""

@@ -1,0 +1,284 @@
+"""What models that move points share: a transport cost, and for Sinkhorn's its kernels.
+
+    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
+
+With regularisation ε, moving mass according to the kernels Q_ε ⊗ W_ε ∝ exp(−c_p/ε) is what costs
+least, and its discrepancy is  −ε·( E log-normaliser of Q_ε + E log-normaliser of W_ε ), with the
+true normalisers of truncated kernels (paper: the constant before Eq:MCO:whole).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow import _checks
+from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
+from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
+from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.ambiguity.reductions import MeanOfLogs
+from hedgerow.kernels import Kernel, Nodes
+from hedgerow.programs import program
+
+if TYPE_CHECKING:
+    from hedgerow.data import NominalDistribution, Units
+    from hedgerow.losses import Loss
+    from hedgerow.rules import FittedRule
+
+
+class TransportAmbiguity(PenalisedAmbiguity):
+    """Shared by models with a transport cost: its order and scales."""
+
+    order: int
+    x_scale: Any
+    y_scale: Any
+
+    def check(self) -> None:
+        """Penalty or radius and scales are in range; the order is 1 or 2."""
+        super().check()
+        _checks.one_of("order", self.order, (1, 2))
+        _checks.scale("x_scale", self.x_scale)
+        _checks.scale("y_scale", self.y_scale)
+
+    def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Self:
+        """Fix the scales, and refuse an inadmissible penalty (paper: condit-1)."""
+        loss_scale = _resolved("loss_scale", self.loss_scale, np.asarray(units.loss_unit))
+        smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
+        if np.isinf(smallest):
+            raise ValueError(
+                f"With order={self.order} the robust value is infinite for every penalty, because "
+                "the loss outgrows the transport cost: give the loss a bounded outcome_support"
+                + (", or use order=2." if self.order == 1 else ".")
+            )
+        if self.penalty is not None and not self.penalty > smallest:
+            raise ValueError(
+                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order}); "
+                f"the penalty must be greater than {smallest:.6g}"
+                + (", or use order=2." if self.order == 1 else ".")
+            )
+        return self.replace(
+            x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
+            y_scale=_resolved("y_scale", self.y_scale, units.y_unit),
+            loss_scale=loss_scale,
+        )
+
+    def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
+        """What the loss's growth in the outcome asks for."""
+        y_scale = _resolved("y_scale", self.y_scale, units.y_unit)
+        return loss.smallest_penalty(self.order, y_scale, units.constant, nominal.outcomes)
+
+    def power(self, radius: float) -> float:
+        """ρ^p."""
+        return radius**self.order
+
+    def root(self, discrepancy: float) -> float:
+        """ρ with ρ^p = discrepancy; NaN below 0, where a discrepancy has no root."""
+        return discrepancy ** (1 / self.order) if discrepancy >= 0 else float("nan")
+
+    def kernels(self, units: Units, loss: Loss) -> Kernels:
+        """Kernels of both coordinates, cut to the loss's outcome support.
+
+        Without entropy they stand for the cost alone, with ε = 1.
+        """
+        return self._kernels(units, loss, 1.0)
+
+    def _kernels(self, units: Units, loss: Loss, epsilon: Any) -> Kernels:
+        """In float64, whoever asks; they are cast where they are used."""
+        support = loss.support_for(len(units.y_unit))
+        low: Any = None
+        high: Any = None
+        if support is not None and np.any(np.isfinite(support)):
+            low, high = (np.asarray(end / units.y_unit) for end in support)
+        epsilon = np.float64(epsilon)
+        x_scale = np.asarray(self.x_scale * units.x_factor)
+        y_scale = np.asarray(self.y_scale / units.y_unit)
+        return Kernels(
+            context=Kernel(self.order, epsilon, x_scale),
+            outcome=Kernel(self.order, epsilon, y_scale, low, high),
+        )
+
+
+class SinkhornAmbiguity(TransportAmbiguity):
+    """Shared by the Sinkhorn models, which smear points out: ε, kernels, moments over them."""
+
+    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
+    epsilon: Any
+
+    def __init__(
+        self,
+        penalty: float | None = None,
+        epsilon: float = 0.1,
+        order: int = 2,
+        *,
+        radius: float | None = None,
+        x_scale: Any = 1.0,
+        y_scale: Any = 1.0,
+        loss_scale: Any = 1.0,
+    ) -> None:
+        self.penalty = penalty
+        self.epsilon = epsilon
+        self.order = order
+        self.radius = radius
+        self.x_scale = x_scale
+        self.y_scale = y_scale
+        self.loss_scale = loss_scale
+        self.check()
+
+    def check(self) -> None:
+        """Epsilon is positive too."""
+        super().check()
+        _checks.positive("epsilon", self.epsilon)
+
+    @property
+    def temperature(self) -> Any:
+        """T = λε."""
+        return self.penalty * self.epsilon
+
+    def kernels(self, units: Units, loss: Loss) -> Kernels:
+        """Kernels with the model's own ε."""
+        return self._kernels(units, loss, self.epsilon)
+
+    def reduction(self) -> MeanOfLogs:
+        """One logarithm per group, at the temperature λε."""
+        return MeanOfLogs(self.temperature)
+
+    def node_plan(self, planner: Any, level: int) -> Any:
+        """Kernels are integrated over."""
+        return planner.integration(level, float(self.epsilon))
+
+    def worst_case(self, maker: Any) -> Any:
+        """Kernels tilted by the loss."""
+        return maker.gibbs()
+
+    def least_discrepancy(
+        self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
+    ) -> float:
+        """−ε·(E log-normaliser of the context kernel + E log-normaliser of the outcome kernel).
+
+        Volume is counted in the user's units; in units of the scales where those are "auto", so
+        that changing units changes nothing there. Features that never vary take no part.
+        """
+        around = setting.moving()
+        contexts = _mean_log_normaliser(
+            around.context,
+            setting.context_nodes,
+            units.contexts(nominal.contexts, np.float64),
+            nominal.context_mass,
+            None if isinstance(self.x_scale, str) else units.x_spread,
+        )
+        outcomes = _mean_log_normaliser(
+            around.outcome,
+            setting.outcome_nodes,
+            units.outcomes(nominal.outcomes, np.float64)[nominal.entry_outcome],
+            nominal.joint_mass(),
+            None if isinstance(self.y_scale, str) else units.y_unit,
+        )
+        return -float(self.epsilon) * (contexts + outcomes)
+
+    def perturb(
+        self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray
+    ) -> Perturbed:
+        """Place nodes around contexts and, where the loss needs them, around outcomes."""
+        around = setting.moving()
+        key_context, key_outcome = jax.random.split(key)
+        if batch.modes is None:
+            points, log_weights = setting.context_nodes(around.context, batch.contexts, key_context)
+        else:
+            points, log_weights = _around_modes(
+                around.context, setting.context_nodes, batch.contexts, batch.modes, key_context
+            )
+        moved = Perturbed(points, decide(rule, points), log_weights)
+        if setting.outcome_nodes is None:
+            return moved
+        y, y_weights = setting.outcome_nodes(around.outcome, batch.outcomes, key_outcome)
+        return moved._replace(outcomes=y, outcome_log_weights=y_weights)
+
+    def inner_log_moments(
+        self, perturbed: Perturbed, setting: Setting, batch: Batch
+    ) -> Float[Array, "b m n"]:
+        """G_ki at every context node."""
+        z = perturbed.decisions[:, :, None, :]
+        if perturbed.outcomes is None or perturbed.outcome_log_weights is None:
+            closed = setting.loss.closed_moments(setting.moving().outcome)
+            return closed.log_moment(z, batch.outcomes[:, None], self.temperature)
+        values = setting.loss(z[:, :, :, None, :], perturbed.outcomes[:, None]) / self.temperature
+        return jax.nn.logsumexp(values + perturbed.outcome_log_weights[:, None], axis=-1)
+
+
+def causality_remarks(
+    model: TransportAmbiguity, plain: str, nominal: NominalDistribution
+) -> Iterator[HedgerowWarning]:
+    """Say so when contexts have a single outcome, where causal and plain duals coincide."""
+    repeated = float(nominal.context_mass[nominal.count > 1].sum())
+    if repeated < 0.01:
+        often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"
+        yield VacuousCausalityWarning(
+            f"{often}, so {type(model).__name__} coincides with {plain} on this nominal; "
+            "for causal robustness give contexts several outcomes with "
+            "nominal=AdaptedNominal() or nominal=NeighbourNominal()."
+        )
+
+
+def _around_modes(
+    kernel: Kernel,
+    nodes: Nodes,
+    centre: Float[Array, "b d"],
+    modes: Float[Array, "b s d"],
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, "b m d"], Float[Array, "b m"]]:
+    """Nodes around the centre and around each mode, weighted as one mixture.
+
+    With n nodes around each of the s + 1 places the weight of a node is the centre's kernel over
+    n·Σ (all kernels): right wherever the modes were thought to be, and even where they truly are.
+    """
+    places = jnp.concatenate([centre[:, None], modes], axis=1)
+    points, log_weights = nodes(kernel, places, key)
+    points = points.reshape(len(centre), -1, centre.shape[-1])
+    nearness = -kernel.cost(places[:, None], points[:, :, None]) / kernel.epsilon
+    mixture = jax.nn.logsumexp(nearness, axis=-1)
+    return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
+
+
+def _mean_log_normaliser(
+    kernel: Kernel,
+    nodes: Nodes | None,
+    centres: np.ndarray,
+    mass: np.ndarray,
+    unit: np.ndarray | None,
+) -> float:
+    """Mean log-normaliser over Lebesgue measure in ``unit`` (None: in the kernel's scales).
+
+    Over a discrete reference measure, where there is one, which has no unit.
+    """
+    measure = None if nodes is None else nodes.reference()
+    mean = float(mass @ np.asarray(_log_normalisers(kernel, measure, jnp.asarray(centres))))
+    if measure is not None:
+        return mean
+    scale = np.asarray(kernel.scale)
+    free = scale > 0
+    return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
+
+
+@program
+def _log_normalisers(
+    kernel: Kernel, measure: Any, centres: Float[Array, "b d"]
+) -> Float[Array, " b"]:
+    if measure is not None:
+        return measure.log_normaliser(kernel, centres)
+    return kernel.log_normaliser(centres)
+
+
+def _resolved(name: str, given: Any, automatic: np.ndarray) -> np.ndarray:
+    if isinstance(given, str):
+        return automatic
+    array = np.asarray(given, dtype=np.float64)
+    if array.ndim == 1 and array.shape != np.shape(automatic):
+        raise ValueError(
+            f"{name} has {array.size} entries, but the data have {np.size(automatic)} column(s)."
+        )
+    return np.broadcast_to(array, np.shape(automatic))

@@ -1,0 +1,209 @@
+"""Write a report: gather what is known about a policy, put it on one page, and save that.
+
+subject → costs → importance → worst case → sentences → page
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import date as calendar
+from pathlib import Path
+from typing import Any
+
+from hedgerow import explain
+from hedgerow._checks import instance
+from hedgerow._files import check_target, whole_file
+from hedgerow._version import __version__
+from hedgerow.describe.numbers import counted, listed
+from hedgerow.report import html, sentences
+from hedgerow.report.costs import Cost, costs_of, interval
+from hedgerow.report.live import evenly, form_of, live_part
+from hedgerow.report.scenario import Scenario, scenario_of
+from hedgerow.report.subject import Subject
+
+MOST_EXPLAINED = 500
+"""Rows that importance and the rules in words are computed from."""
+
+
+def write_report(
+    policy: Any,
+    X: Any,
+    Y: Any,
+    path: str | os.PathLike[str],
+    *,
+    against: Mapping[str, Any] | None = None,
+    row: int | None = None,
+    title: str | None = None,
+    unit: str = "",
+    loss_unit: str = "",
+    date: str | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Path:
+    """Write one self-contained HTML page about a policy, for the person who decides.
+
+    The page says what the policy costs on the rows given, how bad it can get, what it looks at and
+    why it decides as it does, and computes decisions and their reasons live for any input. It loads
+    nothing from anywhere.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy. A rule that brings no page form (``FittedRule.page_form``) is reported
+        on without the live panel.
+    X : (rows, features) array or table
+        Contexts as for ``predict`` or, for a policy made by the command, the table itself.
+    Y : (rows,) or (rows, outcomes)
+        What then happened; names of columns are used.
+    path : path
+        File to write, ending in .html; written whole or not at all.
+    against : dict of name → RobustPolicy, optional
+        Other policies to compare costs with, on the same rows and with this policy's loss.
+    row : int, optional
+        Row, counted from 1, that the what-if panel begins with; the first by default.
+    title : str, optional
+        Heading of the page.
+    unit, loss_unit : str
+        What decisions and losses are counted in, such as "portions" and "€".
+    date : str, optional
+        Date on the page; today's by default.
+    progress : callable, optional
+        Called with (steps done, steps in all, what is being done).
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load_restaurant("steak", as_frame=True)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(1, 3), random_state=0)
+    >>> policy.fit(data.data[:500], data.target[:500])  # doctest: +SKIP
+    >>> hr.report.write_report(
+    ...     policy, data.data[500:], data.target[500:], "steak.html", unit="portions"
+    ... )  # doctest: +SKIP
+    """
+    path = check_page_target(path)
+    say = progress or (lambda done, total, note: None)
+    say(0, 4, "costs")
+    subject = Subject.read(policy, X, Y, unit, loss_unit)
+    row = _checked_row(row, subject.rows)
+    costs = costs_of(subject, X, instance("against", against or {}, Mapping, "a dict of policies"))
+    say(1, 4, "what it looks at")
+    some = subject.contexts[evenly(subject.rows, MOST_EXPLAINED)]
+    importance = explain.importance(policy, some)
+    rules = explain.words(
+        policy,
+        some,
+        phrases=policy.encoder_.phrases() if policy.encoder_ else None,
+        decision_unit=unit,
+        decision_names=subject.decision_names,
+    )
+    say(2, 4, "worst case")
+    scenario = scenario_of(subject, importance.values)
+    say(3, 4, "page")
+    text = _page(subject, row, costs, importance, rules, scenario, title, date)
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    say(4, 4, "done")
+    return path
+
+
+def check_page_target(path: str | os.PathLike[str]) -> Path:
+    """Return ``path`` if a page can be put there, or say why not; worth asking before the work."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"{target} must end in .html, so that browsers know it for a page.")
+    return check_target(target)
+
+
+def _page(
+    subject: Subject,
+    row: int | None,
+    costs: list[Cost],
+    importance: Any,
+    rules: Any,
+    scenario: Scenario,
+    title: str | None,
+    date: str | None,
+) -> str:
+    """Everything that was found, as one text."""
+    policy, rule = subject.policy, subject.policy.rule_.words()
+    value = getattr(policy, "robust_value_", None)  # a policy read from a file may have none
+    form, trouble = form_of(policy.rule_)
+    live = live_part(subject, form, row)
+    date = date or calendar.today().isoformat()
+    rows, own = counted(subject.rows, "row"), costs[0]
+    groups = policy.encoder_.groups() if policy.encoder_ else {}
+    texts = {
+        "title": title or f"Policy for {listed(subject.outcome_names, 3)}",
+        "lead": f"A decision rule that was learned from history, on {rows} of data: what it costs, "
+        "how bad it can get, what it looks at, and what it would decide.",
+        "verdict": sentences.verdict(subject, costs),
+        "per_unit": f" in {subject.loss_unit}" if subject.loss_unit else "",
+        "scenario": sentences.scenario_words(subject, scenario),
+        "importance_words": sentences.importance_words(subject),
+        "date": date,
+        "version": __version__,
+        "limits": sentences.limits(subject, len(live["rows"]["numbers"])),
+    }
+    fragments = {
+        "tiles": html.tiles(sentences.tiles(subject, costs, value)),
+        "facts": html.facts(
+            [
+                ("Decides", sentences.decides(subject)),
+                ("From", sentences.sources(subject, live["inputs"])),
+                ("Loss", policy.loss.description(subject.loss_unit).costs),
+                ("Hedges with", sentences.hedges_with(subject)),
+                ("Rule", rule),
+                ("Report", f"{date}, {rows}, hedgerow {__version__}"),
+            ]
+        ),
+        "cost_rows": html.cost_rows(costs),
+        "settings": html.settings(sentences.settings_meant(subject)),
+        "robust": html.paragraphs(sentences.robust_words(subject, value, own.mean, own.error)),
+        "importance": html.importance_bars(importance.grouped(groups)),
+        "words": html.rules_in_words(rules),
+        "trees": html.tree_browser(form is not None and form.trees, rule),
+        "whatif": html.what_if(trouble),
+    }
+    data = live | {
+        "costs": html.cost_dots(costs),
+        "values": _values(value, own, scenario),
+        "panels": list(scenario.panels),
+    }
+    return html.page(texts, fragments, data, form)
+
+
+def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
+    """Points of the chart in "How bad can it get?"."""
+    if value is None or (scenario.trouble and value.penalty is None):
+        return []
+    within = value.stderr + value.bias
+    points = [
+        {"name": "Average in training", "kind": "reference", "mean": value.nominal},
+        {
+            "name": "Average on these rows",
+            "kind": "policy",
+            "mean": own.mean,
+            "ends": interval(own.losses),
+        },
+        {
+            "name": "Robust value",
+            "kind": "bad",
+            "mean": value.value,
+            "ends": (value.value - within, value.value + within),
+        },
+    ]
+    if value.radius is None:  # else the two are the same
+        worst = {"name": "Worst world near training", "kind": "bad", "mean": value.expected_loss}
+        points.append(worst)
+    return points
+
+
+def _checked_row(row: int | None, rows: int) -> int | None:
+    if row is not None and not 1 <= row <= rows:
+        raise ValueError(f"row must lie between 1 and {rows}, the number of rows; got {row}.")
+    return row

@@ -1,0 +1,141 @@
+"""What a solver is given, what it minimises, and what it hands back.
+
+The objective is the reduction of log-moments (``ambiguity.reductions``) as a function of the rule's
+parameters and, under a hard radius, of the penalty, which is learned along with the rule through
+its logarithm above the smallest admissible one:
+
+    F(θ, λ) = reduction_λ( log-moments(θ, λ) ) + λ·ρ̄.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from hedgerow._components import single
+from hedgerow.ambiguity import Ambiguity, Budget, Problem, Reduction, Setting, Tilt
+from hedgerow.data import Batch, TrainingTable
+from hedgerow.kernels import Nodes
+from hedgerow.rules import FittedRule
+
+Progress = Callable[[int, int, float, FittedRule], None]
+"""Called now and then with (steps done, steps in all, objective in working units, rule so far)."""
+
+
+class Parameters(NamedTuple):
+    """What is learned: the rule's parameters and, under a radius, log(penalty − floor)."""
+
+    rule: FittedRule
+    log_penalty: Float[Array, ""] | None
+
+
+class Objective(eqx.Module):
+    """The model's objective on a table, as a function of parameters."""
+
+    fixed: FittedRule
+    table: TrainingTable
+    setting: Setting
+    model: Ambiguity
+    budget: Budget | None
+
+    def at(self, parameters: Parameters) -> Ambiguity:
+        """Return the model at the penalty that goes with some parameters."""
+        if self.budget is None or parameters.log_penalty is None:
+            return self.model
+        return self.model.at_penalty(self.budget.floor + jnp.exp(parameters.log_penalty))
+
+    def reduction(self, parameters: Parameters) -> Reduction:
+        """Return how log-moments become the value."""
+        return self.at(parameters).reduction()
+
+    def reserved(self, parameters: Parameters) -> Float[Array, ""] | float:
+        """λ·ρ̄ under a radius."""
+        return 0.0 if self.budget is None else self.at(parameters).penalty * self.budget.excess
+
+    def tilt(
+        self,
+        parameters: Parameters,
+        batch: Batch,
+        key: PRNGKeyArray,
+        setting: Setting | None = None,
+    ) -> Tilt:
+        """Return the exponents of a batch, with nodes from ``key``."""
+        model, setting = self.at(parameters), self.setting if setting is None else setting
+        rule = eqx.combine(parameters.rule, self.fixed)
+        return model.tilt(model.perturb(rule, setting, batch, key), setting, batch)
+
+    def value(self, parameters: Parameters, tilt: Tilt, batch: Batch) -> Float[Array, ""]:
+        """Return the objective as one batch has it."""
+        found = self.reduction(parameters).value(tilt.log_moments(), masses(tilt, batch))
+        return found + self.reserved(parameters)
+
+
+class TrainingProblem(NamedTuple):
+    """An objective and where its minimisation begins, in working units and float32.
+
+    ``slots`` is how many separate logarithms the model has on the nominal distribution.
+    """
+
+    objective: Objective
+    start: Parameters
+    slots: int
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        rule: FittedRule,
+        context_nodes: Nodes,
+        outcome_nodes: Nodes | None,
+        table: TrainingTable,
+        penalty: float | None = None,
+        budget: Budget | None = None,
+    ) -> TrainingProblem:
+        """Put together what a solver trains on.
+
+        Under a radius ``budget`` is what it leaves and ``penalty`` where to begin.
+        """
+        setting = Setting(problem.working_loss(), problem.kernels, context_nodes, outcome_nodes)
+        model = problem.working if penalty is None else problem.working.at_penalty(penalty)
+        parameters, fixed = rule.split()
+        model, budget = single(model), single(budget)
+        log_penalty = None
+        if budget is not None:
+            log_penalty = jnp.log(jnp.asarray(model.penalty - budget.floor, jnp.float32))
+        return cls(
+            Objective(fixed, table, single(setting), model, budget),
+            Parameters(parameters, log_penalty),
+            problem.model.slots(problem.nominal),
+        )
+
+    def rule(self, parameters: Parameters) -> FittedRule:
+        """Return the rule with these parameters."""
+        return eqx.combine(parameters.rule, self.objective.fixed)
+
+
+class Solution(NamedTuple):
+    """Outcome of a run.
+
+    ``status`` is "converged", "step limit", "stopped early" (no progress, or interrupted) or
+    "diverged" (the last finite parameters are kept).
+    """
+
+    rule: FittedRule
+    history: np.ndarray
+    status: str
+
+
+def masses(tilt: Tilt, batch: Batch) -> Float[Array, "b g"]:
+    """Share of each group in a batch."""
+    return batch.mass[:, None] * tilt.group_mass
+
+
+def is_finite(parameters: Parameters) -> bool:
+    """Whether all parameters are finite."""
+    return all(np.all(np.isfinite(leaf)) for leaf in jax.tree_util.tree_leaves(parameters))
