@@ -34,7 +34,14 @@ if TYPE_CHECKING:
         RecourseWarning,
         VacuousCausalityWarning,
     )
-    from hedgerow.ambiguity import ERM, KL, CausalSinkhorn, CausalWasserstein, Sinkhorn
+    from hedgerow.ambiguity import (
+        ERM,
+        KL,
+        CausalSinkhorn,
+        CausalWasserstein,
+        InadmissiblePenaltyError,
+        Sinkhorn,
+    )
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
     from hedgerow.data import AdaptedNominal, EmpiricalNominal, NeighbourNominal, TableEncoder
@@ -63,7 +70,7 @@ _MODULES = (
 _HOMES = {
     "_warnings": "ConstantFeatureWarning DivergedWarning HedgerowWarning InexactValueWarning "
     "RecourseWarning VacuousCausalityWarning",
-    "ambiguity": "CausalSinkhorn CausalWasserstein ERM KL Sinkhorn",
+    "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder",

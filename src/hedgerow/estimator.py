@@ -14,7 +14,7 @@ from typing import Any, Self, cast
 import jax
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, fitting
@@ -108,8 +108,7 @@ class RobustPolicy(BaseEstimator):
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
         parts = self._parts()
         problem, single_outcome = self._pose(parts, X, y, sample_weight)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        keys = fitting.keys_of(seed)
+        keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
         with reporter(self.verbose, problem.units.loss_unit) as progress:
             solution, report = fitting.learn(problem, rule, parts.solver, keys, progress)

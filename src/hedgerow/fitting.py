@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from sklearn.utils import check_random_state
 
 from hedgerow import _checks
 from hedgerow._components import single
@@ -78,9 +79,14 @@ class Keys(NamedTuple):
     value: jax.Array
 
 
+def keys_of(random_state: Any) -> Keys:
+    """Return the keys that go with what scikit-learn takes for randomness."""
+    return _split(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
 @program
-def keys_of(seed: Any) -> Keys:
-    """Return the three keys of a seed, in one program."""
+def _split(seed: Any) -> Keys:
+    """Three keys of a seed, in one program."""
     return Keys(*jax.random.split(jax.random.key(seed, impl="rbg"), 3))
 
 
@@ -112,17 +118,18 @@ def learn(
     Returns the solution, and what the loss's pool reported last (None without one).
     """
     problem.cover(rule, widen=0.9)
-    for _ in range(ROUNDS):
+    rounds = ROUNDS
+    while True:
         penalty = budget = None
         if problem.given.radius is not None:
             begin = certify(problem, rule, keys.value, tolerance=0.1)
             penalty, budget = begin.penalty, begin.budget
         training = solver.training(problem, rule, penalty, budget)
         solution = solver.run(training, keys.training, progress)
-        rule, report = solution.rule, problem.cover(solution.rule)
-        if report is None or report.gap <= EXACT * problem.units.loss_unit:
-            break
-    return solution, report
+        rule, report, rounds = solution.rule, problem.cover(solution.rule), rounds - 1
+        exact = report is None or report.gap <= EXACT * problem.units.loss_unit
+        if exact or rounds == 0:
+            return solution, report
 
 
 def remark(problem: Problem, names: Any, *, model: bool) -> None:

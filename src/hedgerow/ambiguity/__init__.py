@@ -5,7 +5,7 @@ from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
-from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.problem import Problem
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
@@ -19,6 +19,7 @@ __all__ = [
     "Budget",
     "CausalSinkhorn",
     "CausalWasserstein",
+    "InadmissiblePenaltyError",
     "Kernels",
     "LogOfMean",
     "LogReduction",

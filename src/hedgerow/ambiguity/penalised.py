@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hedgerow.losses import Loss
 
 
+class InadmissiblePenaltyError(ValueError):
+    """A penalty under which the robust value is infinite; the sentence names the smallest."""
+
+
 class PenalisedAmbiguity(Ambiguity):
     """Shared by models with a penalty λ, counted in units of ``loss_scale``, or a radius ρ."""
 

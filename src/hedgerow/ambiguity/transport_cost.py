@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from hedgerow import _checks
 from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
-from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import MeanOfLogs
 from hedgerow.kernels import Kernel, Nodes
 from hedgerow.programs import program
@@ -50,13 +50,13 @@ class TransportAmbiguity(PenalisedAmbiguity):
         loss_scale = _resolved("loss_scale", self.loss_scale, np.asarray(units.loss_unit))
         smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
         if np.isinf(smallest):
-            raise ValueError(
+            raise InadmissiblePenaltyError(
                 f"With order={self.order} the robust value is infinite for every penalty, because "
                 "the loss outgrows the transport cost: give the loss a bounded outcome_support"
                 + (", or use order=2." if self.order == 1 else ".")
             )
         if self.penalty is not None and not self.penalty > smallest:
-            raise ValueError(
+            raise InadmissiblePenaltyError(
                 f"penalty={self.penalty:g} makes the robust value infinite (order={self.order}); "
                 f"the penalty must be greater than {smallest:.6g}"
                 + (", or use order=2." if self.order == 1 else ".")
@@ -95,8 +95,8 @@ class TransportAmbiguity(PenalisedAmbiguity):
         if support is not None and np.any(np.isfinite(support)):
             low, high = (np.asarray(end / units.y_unit) for end in support)
         epsilon = np.float64(epsilon)
-        x_scale = np.asarray(self.x_scale * units.x_factor)
-        y_scale = np.asarray(self.y_scale / units.y_unit)
+        x_scale: Any = np.asarray(self.x_scale * units.x_factor)
+        y_scale: Any = np.asarray(self.y_scale / units.y_unit)
         return Kernels(
             context=Kernel(self.order, epsilon, x_scale),
             outcome=Kernel(self.order, epsilon, y_scale, low, high),
@@ -204,7 +204,7 @@ class SinkhornAmbiguity(TransportAmbiguity):
         """G_ki at every context node."""
         z = perturbed.decisions[:, :, None, :]
         if perturbed.outcomes is None or perturbed.outcome_log_weights is None:
-            closed = setting.loss.closed_moments(setting.moving().outcome)
+            closed: Any = setting.loss.closed_moments(setting.moving().outcome)
             return closed.log_moment(z, batch.outcomes[:, None], self.temperature)
         values = setting.loss(z[:, :, :, None, :], perturbed.outcomes[:, None]) / self.temperature
         return jax.nn.logsumexp(values + perturbed.outcome_log_weights[:, None], axis=-1)

@@ -19,7 +19,7 @@ import numpy as np
 from joblib import cpu_count
 
 from hedgerow import fitting
-from hedgerow.ambiguity import ERM, Ambiguity, Problem
+from hedgerow.ambiguity import ERM, Ambiguity, InadmissiblePenaltyError, Problem
 from hedgerow.data import Nominal, TrainingTable, Units
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss
@@ -91,7 +91,7 @@ class Fold(NamedTuple):
         """Whether the model's value is finite here."""
         try:
             self.problem.against(model)
-        except ValueError:
+        except InadmissiblePenaltyError:
             return False
         return True
 

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from hedgerow.ambiguity import InadmissiblePenaltyError
 from hedgerow.losses import MeanVariance
 from hedgerow_studies.paper import market_study
 from hedgerow_studies.paper.market_study import MarketStudy
-from hedgerow_studies.paper.study import INADMISSIBLE, Cell, Row
+from hedgerow_studies.paper.study import Cell, Row
 from hedgerow_studies.portfolio import figures
 from hedgerow_studies.portfolio.selection import FIXED, choose, parameters_for
 
@@ -66,8 +67,8 @@ class Portfolio(MarketStudy):
         parameters = replace(parameters_for(cell["method"]), **given)
         try:
             choice = choose(cell["method"], cell["rule"], window, loss, parameters, cell["seed"])
-        except ValueError as error:
-            if not given or INADMISSIBLE not in str(error):
+        except InadmissiblePenaltyError:
+            if not given:
                 raise
             return [about | {"loss": float("nan"), "status": "inadmissible"}]
         return [about | figures(loss, window.held @ choice.weights) | {"status": choice.status}]

@@ -27,9 +27,6 @@ Row = dict[str, Any]
 SCALES = ("tiny", "quick", "full")
 """How much is done: for tests, for a first look (minutes), or as the paper did (hours)."""
 
-INADMISSIBLE = "makes the robust value infinite"
-"""What is said of a penalty at which nothing can be trained; in a map its loss is not a number."""
-
 
 @dataclass(frozen=True)
 class Study(ABC):

@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hedgerow.ambiguity import InadmissiblePenaltyError
 from hedgerow.datasets import oracle_newsvendor_decision
 from hedgerow.estimator import RobustPolicy
 from hedgerow_studies.paper import synthetic_training as training
-from hedgerow_studies.paper.study import INADMISSIBLE, Cell, Row, Study
+from hedgerow_studies.paper.study import Cell, Row, Study
 from hedgerow_studies.paper.synthetic_models import MODELS, RULES, TUNED, model, rule_of
 from hedgerow_studies.paper.synthetic_problems import DRAWS, TEST_ROWS, Draw, draw, sizes
 from hedgerow_studies.trials.newsvendor_trial import HOLDING, STOCKOUT
@@ -141,9 +142,7 @@ class Parameters(Synthetic):
                 try:
                     policy.fit(drawn.train.data, drawn.train.target)
                     loss = drawn.mean_loss(policy.predict)
-                except ValueError as error:
-                    if INADMISSIBLE not in str(error):
-                        raise
+                except InadmissiblePenaltyError:
                     loss = float("nan")
                 row = {"penalty": penalty, "epsilon": epsilon, "loss": loss, "oracle": oracle}
                 rows.append(row)
