@@ -122,8 +122,9 @@ def trained(model, solver, changes):
         X, y = (np.concatenate([drawn.train[n], drawn.test[n]]) for n in ("data", "target"))
         rows = np.split(np.arange(len(X)), [len(drawn.train.data)])
         family = folds.Family(rule, hr.EmpiricalNominal(), [model], solver)
-        fold = folds._fold(family, drawn.loss, (X, y, np.ones(len(X))), *rows, seed)
-        (grid,) = folds._begin([fold], [model], solver)
+        history = folds.History(X, y.reshape(len(X), -1), np.ones(len(X)))
+        fold = folds.fold_of(family, drawn.loss, history, *rows, seed)
+        (grid,) = folds.grids_of([fold], [model], solver)
         contexts, excesses = jnp.asarray(fold.contexts), []
         for done, end in zip([0, *ends], ends, strict=False):
             grid = grid.advanced(end - done, solver, fold.key)

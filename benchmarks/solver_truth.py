@@ -59,13 +59,14 @@ class Case:
     @cached_property
     def check(self) -> SampleAverage:
         """The same with other, finer nodes; where contexts climb, from many more starts."""
-        return self._objective(MANY_CLIMBS if self.model.ascends else FINE)
+        return self._objective(MANY_CLIMBS if isinstance(self.model, hr.CausalWasserstein) else FINE)
 
     def _objective(self, nodes: Nodes) -> SampleAverage:
-        problem = self.policy(QUICKEST).fit(self.X, self.Y).problem(self.X, self.Y)
-        self.unit = problem.units.loss_unit
+        policy = self.policy(QUICKEST).fit(self.X, self.Y)
+        self.unit = policy.units_.loss_unit
         solver = hr.SAA(nodes=nodes, outcome_nodes=self.outcome_nodes)
-        return SampleAverage(problem.task(solver), KEY)
+        training = solver.training(policy.problem(self.X, self.Y), policy.rule_)
+        return SampleAverage(training, KEY)
 
     def value(self, rule) -> tuple[float, float]:
         """F of a rule in the loss's units, and the norm of its gradient in working units."""

@@ -137,7 +137,8 @@ def summary(found: pd.DataFrame) -> None:
 
 def gradient_norms(case: Case, make, seeds: int) -> list[tuple[int, float]]:
     """(K, mean over iterates and seeds of ‖∇F‖²) for runs of K steps."""
-    start = case.policy(QUICKEST).fit(case.X, case.Y).problem(case.X, case.Y)
+    policy = case.policy(QUICKEST).fit(case.X, case.Y)
+    problem = policy.problem(case.X, case.Y)
     norms = []
     for length in RATE_LENGTHS:
         solver, seen = make(length), []
@@ -146,7 +147,8 @@ def gradient_norms(case: Case, make, seeds: int) -> list[tuple[int, float]]:
             seen.append(case.value(rule)[1] ** 2)
 
         for seed in range(seeds):
-            solver.run(start.task(solver), jax.random.key(seed, impl="rbg"), watch)
+            training = solver.training(problem, policy.rule_)
+            solver.run(training, jax.random.key(seed, impl="rbg"), watch)
         norms.append((length, float(np.mean(seen))))
         print(f"  K = {length:>7,}: {norms[-1][1]:.3e}", flush=True)
     return norms

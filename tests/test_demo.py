@@ -32,6 +32,7 @@ def test_files_are_written_and_agree_with_one_another(result):
     np.testing.assert_allclose(decisions.loss, spare + 3 * short, atol=0.021)
     data = hr.datasets.load_restaurant(demo.DISH, as_frame=True)
     policy = hr.load(folder / "policy.hedgerow")
+    assert policy.robust_value_ == shown.policy.robust_value_
     contexts = data.data[policy.feature_names_in_][573:]
     np.testing.assert_allclose(policy.predict(contexts), decisions.decision, atol=0.0051)
 

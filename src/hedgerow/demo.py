@@ -161,7 +161,8 @@ def _line(
     name: str, policy: RobustPolicy, robust: RobustPolicy, X: Any, Y: Any, X_new: Any, Y_new: Any
 ) -> Line:
     """Costs of a policy, and its value under the robust policy's nominal and ambiguity model."""
-    value = _value_under(robust, policy.rule_, policy.units_)
+    own = policy is robust  # whose file then holds the value
+    value = robust.robust_value_.value if own else _value_under(robust, policy.rule_, policy.units_)
     return Line(name, -policy.score(X, Y), policy.losses(X_new, Y_new), value)
 
 

@@ -241,9 +241,10 @@ class TestScenario:
         assert "trusts its data" in scenario.trouble
         assert scenario.panels == ()
 
-    def test_trouble_is_said_not_raised(self, small, monkeypatch):
+    @pytest.mark.parametrize("kind", [ValueError, NotImplementedError])
+    def test_trouble_is_said_not_raised(self, small, monkeypatch, kind):
         def refuse(*_, **__):
-            raise ValueError("The robust value is infinite.")
+            raise kind("The robust value is infinite.")
 
         policy, X, Y = small
         monkeypatch.setattr("hedgerow.report.scenario.worst_case", refuse)

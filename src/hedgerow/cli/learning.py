@@ -14,7 +14,7 @@ from hedgerow.cli.options import (
     IN_RULE,
     Model,
     NominalKind,
-    Problem,
+    ProblemKind,
     RuleKind,
     Search,
     listed,
@@ -76,8 +76,8 @@ def fit(
         ),
     ] = None,
     problem: Annotated[
-        Problem, typer.Option(metavar="NAME", help="newsvendor or inventory.", **IN_DATA)
-    ] = Problem.newsvendor,
+        ProblemKind, typer.Option(metavar="NAME", help="newsvendor or inventory.", **IN_DATA)
+    ] = ProblemKind.newsvendor,
     model: Annotated[
         Model,
         typer.Option(
@@ -141,7 +141,7 @@ def fit(
     ] = Path("policy.hedgerow"),
 ) -> None:
     """Check what only the options can tell, then learn."""
-    newsvendor = problem == Problem.newsvendor
+    newsvendor = problem == ProblemKind.newsvendor
     for name, given in (("--holding", holding), ("--stockout", stockout)):
         if newsvendor and not given:
             raise typer.BadParameter("is needed for --problem newsvendor.", param_hint=name)

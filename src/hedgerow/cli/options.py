@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 
-class Problem(StrEnum):
+class ProblemKind(StrEnum):
     """What is decided."""
 
     newsvendor = "newsvendor"

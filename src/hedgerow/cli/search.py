@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import TimeSeriesSplit
 
+from hedgerow._warnings import HedgerowWarning
 from hedgerow.cli.screen import counting
 from hedgerow.data.nominal import Nominal
 from hedgerow.describe.numbers import number
@@ -43,7 +44,7 @@ def choose(
         random_state=policy.random_state,
     )
     with counting("searching") as report, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of the data, training says again
+        warnings.simplefilter("ignore", HedgerowWarning)  # training says it again
         search.set_params(
             verbose=lambda done, total, least: report(done, total, f"least loss {number(least)}")
         )

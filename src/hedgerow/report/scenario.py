@@ -59,7 +59,7 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
     try:
         worst = worst_case(policy, X, Y, tolerance=TOLERANCE)
         draws = worst.sample(DRAWS)
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:  # infinite, or a model that states none
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")
     # Every number is shifted by degrees, which says little about what is only ever 0 or 1.
     telling = [j for j in np.argsort(-importance, kind="stable") if _varies_by_degrees(X[:, j])]

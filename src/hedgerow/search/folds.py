@@ -127,7 +127,7 @@ class FamilyRun:
 
     def __init__(self, family: Family, folds: list[Fold], models: list[Ambiguity]) -> None:
         self.family, self.folds, self.models = family, folds, models
-        self.grids = _begin(folds, models, family.solver)
+        self.grids = grids_of(folds, models, family.solver)
         self.held_out = _held_out_contexts(folds)
         self.ends = checkpoints(family.solver)
         self.losses = np.full((len(folds), len(models), len(self.ends)), np.inf)
@@ -174,7 +174,7 @@ def try_families(
     """
     prepared = []
     for family in families:
-        folds = [_fold(family, loss, history, train, test, seed) for train, test in splits]
+        folds = [fold_of(family, loss, history, train, test, seed) for train, test in splits]
         models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
         if models:
             prepared.append((family, folds, models))
@@ -209,7 +209,7 @@ def _race(runs: list[FamilyRun], loss: Loss) -> Iterator[None]:
                 yield
 
 
-def _begin(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver) -> list[Grid]:
+def grids_of(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver) -> list[Grid]:
     """The trainings of every fold, all of one shape."""
     tables = TrainingTable.alike(
         [
@@ -224,9 +224,10 @@ def _begin(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolver)
     return [Grid.of(trainings, solver, slots) for trainings in several]
 
 
-def _fold(
+def fold_of(
     family: Family, loss: Loss, history: History, train: np.ndarray, test: np.ndarray, seed: int
 ) -> Fold:
+    """Pose the problem of the rows to train on, with the rule that training begins with."""
     parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
     problem = fitting.pose(parts, *(part[train] for part in history))
     keys = fitting.keys_of(seed)

@@ -52,26 +52,18 @@ class LogKernel:
             if len(self.tiles) > 1:
                 product *= _power_of_two(row[:, None] + column - level)
             total += product
-        lost = total < SAFE
-        any_lost = bool(lost.any())
-        if any_lost:
-            total[lost] = 1.0
+        rows, columns = np.nonzero(total < SAFE)
+        total[rows, columns] = 1.0
         result = np.log(total, out=total)
         result += LOG_2 * level
-        if any_lost:
-            self._term_by_term(right, lost, result)
-            inner, tiles = self.left.shape[1], len(self.tiles)
-            # Twice the tiles cost about as much as ``tiles`` terms per sum; a lost sum ``inner``.
-            if np.mean(lost) * inner > tiles and tiles < inner:
-                self._cut(2 * tiles)
-        return result
-
-    def _term_by_term(self, right: np.ndarray, lost: np.ndarray, result: np.ndarray) -> None:
-        rows, columns = np.nonzero(lost)
-        step = max(1, BLOCK // self.left.shape[1])
-        for first in range(0, len(rows), step):
-            i, x = rows[first : first + step], columns[first : first + step]
+        inner, tiles = self.left.shape[1], len(self.tiles)
+        for part in blocks(len(rows), inner):
+            i, x = rows[part], columns[part]
             result[i, x] = log_sum_exp(self.left[i] + right.T[x])
+        # Twice the tiles cost about as much as ``tiles`` terms per sum; a lost sum ``inner``.
+        if len(rows) * inner > tiles * result.size and tiles < inner:
+            self._cut(2 * tiles)
+        return result
 
     def _cut(self, tiles: int) -> None:
         inner = self.left.shape[1]
