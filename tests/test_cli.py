@@ -264,7 +264,7 @@ def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nom
 @pytest.mark.parametrize("penalty", [5.0, np.inf])
 def test_the_model_named_is_the_model_chosen(train, tmp_path, monkeypatch, penalty):
     only = partial(hr.RobustPolicyCV, penalties=[penalty])
-    monkeypatch.setattr("hedgerow.cli.search.RobustPolicyCV", only)
+    monkeypatch.setattr("hedgerow.cli.choosing.RobustPolicyCV", only)
     path = tmp_path / "policy.hedgerow"
     asked = ["--model", "sinkhorn", "--search", "folds", "--rule", "constant"]
     result = call("fit", train, *SEARCHED, *asked, "-o", path)
@@ -533,7 +533,7 @@ def test_ctrl_c_before_training_saves_nothing(train, tmp_path, monkeypatch):
 def test_ctrl_c_in_a_search_leaves_the_old_file(train, tmp_path, monkeypatch):
     path = tmp_path / "policy.hedgerow"
     path.write_text("old")
-    monkeypatch.setattr("hedgerow.cli.search.counting", interrupting(after=1))
+    monkeypatch.setattr("hedgerow.cli.choosing.counting", interrupting(after=1))
     asked = ["--model", "erm", "--search", "folds", "--rule", "affine", "-o", path]
     result = call("fit", train, *SEARCHED, *asked)
     assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")

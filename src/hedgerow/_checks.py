@@ -45,10 +45,8 @@ def penalty_or_radius(penalty: Any, radius: Any) -> None:
             "Give a penalty (the price of moving the distribution, for example 10) or a radius "
             "(how far it may move)."
         )
-    if penalty is not None:
-        positive("penalty", penalty)
-    else:
-        positive("radius", radius)
+    name, value = ("radius", radius) if penalty is None else ("penalty", penalty)
+    positive(name, value)
 
 
 def fraction(name: str, value: Any) -> float:
@@ -96,12 +94,7 @@ def fitted_policy(value: Any) -> Any:
 
 def parameter(name: str, value: Any) -> np.ndarray:
     """Return a parameter as a finite float64 array. Unlike data, it has no rows to mend."""
-    try:
-        array = np.asarray(value)
-        usable = value is not None and array.dtype.kind in "biufO"
-        array = array.astype(np.float64) if usable else None
-    except (TypeError, ValueError):
-        array = None
+    array = _floats(value)
     if array is None:
         raise TypeError(f"{name} must hold numbers only, got {reprlib.repr(value)}.")
     if not np.all(np.isfinite(array)):
@@ -112,19 +105,11 @@ def parameter(name: str, value: Any) -> np.ndarray:
 
 def costs(name: str, value: Any) -> np.ndarray:
     """Return unit costs as a float64 array of shape () or (products,), all finite and >= 0."""
-    try:
-        array = _floats(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{name} must be a number or one number per product, got {value!r}."
-        ) from None
+    array = parameter(name, value)
     if array.ndim > 1 or array.size == 0:
         raise ValueError(
-            f"{name} must be a number or one number per product, got an array of shape "
-            f"{array.shape}."
+            f"{name} must be a number or one number per product, got shape {array.shape}."
         )
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {value!r}.")
     if np.any(array < 0):
         raise ValueError(f"{name} must not be negative, got {value!r}.")
     return array
@@ -144,10 +129,9 @@ def scale(name: str, value: Any) -> Any:
 
 def bounds(name: str, low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return two float64 arrays of one shape with low < high everywhere (infinities allowed)."""
-    try:
-        low_array, high_array = _floats(low), _floats(high)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} needs numbers, got low={low!r}, high={high!r}.") from None
+    low_array, high_array = _floats(low), _floats(high)
+    if low_array is None or high_array is None:
+        raise TypeError(f"{name} needs numbers, got low={low!r}, high={high!r}.")
     try:
         low_array, high_array = np.broadcast_arrays(low_array, high_array)
     except ValueError:
@@ -291,11 +275,14 @@ def _refuse_dates(name: str, value: Any, array: np.ndarray) -> None:
     )
 
 
-def _floats(value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if array.dtype.kind in "mM":
-        raise TypeError("dates are not numbers")
-    return array.astype(np.float64)
+def _floats(value: Any) -> np.ndarray | None:
+    """As a float64 array, NaN and infinities included; None if it holds anything but numbers."""
+    try:
+        array = np.asarray(value)
+        usable = value is not None and array.dtype.kind in "biufO"
+        return array.astype(np.float64) if usable else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _number(name: str, value: Any) -> float:

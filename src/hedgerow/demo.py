@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hedgerow import plots
@@ -40,7 +39,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import DEFAULT_AMBIGUITY
 from hedgerow.losses import Newsvendor
 from hedgerow.report.costs import standard_error
-from hedgerow.rules import Constant, FittedRule
+from hedgerow.rules import Constant, FittedRule, Start
 from hedgerow.solvers import default_solver
 
 if TYPE_CHECKING:
@@ -169,9 +168,8 @@ def _line(
 def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any) -> Line:
     """Costs of the fixed order that would have been best on the training days."""
     units = trusting.units_
-    decision_set = robust.loss.decisions_for(1).in_units(jnp.asarray(units.z_unit))
-    start = jnp.asarray(units.constant / units.z_unit, jnp.float32)
-    rule = Constant().build(jax.random.key(0), len(units.x_centre), decision_set, start)
+    start = Start.of(units, robust.loss.decisions_for(1))
+    rule = Constant().build(jax.random.key(0), start)
     in_sample, test_losses = (
         np.asarray(robust.loss(units.constant, demand.to_numpy()[:, None])) for demand in (Y, Y_new)
     )

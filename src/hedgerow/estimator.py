@@ -196,7 +196,7 @@ class RobustPolicy(BaseEstimator):
 
     def __dir__(self) -> list[str]:
         """Leave out what is yet to be computed: displays ask for everything that is listed."""
-        return [name for name in super().__dir__() if self.has_robust_value_ or name != _ON_REQUEST]
+        return listed(self, self.has_robust_value_)
 
     @property
     def given_(self) -> Ambiguity:
@@ -335,6 +335,15 @@ class RobustPolicy(BaseEstimator):
 
 
 _ON_REQUEST = "robust_value_"
+
+
+def listed(estimator: Any, valued: bool) -> list[str]:
+    """Return what ``dir`` lists: scikit-learn's own way asks for every attribute, and computes."""
+    return [
+        name
+        for name in object.__dir__(estimator)
+        if (valued if name == _ON_REQUEST else hasattr(estimator, name))
+    ]
 
 
 def load(

@@ -15,14 +15,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hedgerow import _checks
-from hedgerow._components import single
 from hedgerow._warnings import ConstantFeatureWarning
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify
 from hedgerow.data import EmpiricalNominal, Nominal, Units
 from hedgerow.losses import Loss
 from hedgerow.programs import program
-from hedgerow.rules import FittedRule, Rule, SoftForest
+from hedgerow.rules import FittedRule, Rule, SoftForest, Start
 from hedgerow.rules.base import build_rule
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, default_solver
@@ -101,13 +100,11 @@ def pose(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Pro
 def first_rule(parts: Parts, problem: Problem, key: jax.Array) -> FittedRule:
     """Return the rule that training begins with."""
     units = problem.units
-    features, outcomes = len(units.x_centre), len(units.y_unit)
-    decision_set = single(parts.loss.decisions_for(outcomes).in_units(units.z_unit))
-    start = single(units.constant / units.z_unit)
     slopes = None
     if parts.rule.begins_along_slopes:
         slopes = outcome_slopes(problem.nominal, units)
-    return build_rule(parts.rule, key, features, decision_set, start, slopes)
+    decision_set = parts.loss.decisions_for(len(units.y_unit))
+    return build_rule(parts.rule, key, Start.of(units, decision_set, slopes))
 
 
 def learn(

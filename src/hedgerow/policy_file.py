@@ -28,7 +28,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from hedgerow import ambiguity, decisions, kernels, losses, rules, solvers
-from hedgerow._components import Component, single
+from hedgerow._components import Component
 from hedgerow._files import whole_file
 from hedgerow._version import __version__
 from hedgerow.certify.value import RobustValue
@@ -123,9 +123,7 @@ def read_policy(
         skeleton = build_rule(
             policy.rule or rules.SoftForest(),
             jax.random.key(0, impl="rbg"),
-            policy.n_features_in_,
-            single(decision_set.in_units(policy.units_.z_unit)),
-            single(policy.units_.constant / policy.units_.z_unit),
+            rules.Start.of(policy.units_, decision_set),
         )
         leaves, structure = jax.tree_util.tree_flatten(skeleton)
         stored = [jnp.asarray(arrays[f"rule.{i}"]) for i in range(len(leaves))]

@@ -18,6 +18,7 @@ X = np.array([-1.0, -1.0, 0.2, 0.2, 0.2, 1.1])
 Y = np.array([2.0, 3.5, 2.5, 3.0, 4.5, 5.0])
 GRID_X, GRID_Y = np.linspace(-2, 2, 9)[:, None], np.linspace(0, 7, 12)[:, None]
 REFERENCE = (hr.Reference(GRID_X), hr.Reference(GRID_Y))
+FAST = {("penalty", 2, True), ("radius", 2, True), ("penalty", 1, False)}
 
 
 def rule(x):
@@ -42,9 +43,21 @@ def problem(policy):
     }
 
 
-@pytest.mark.parametrize("causal", [True, False], ids=["causal", "plain"])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("form", [{"penalty": 0.6}, {"radius": 0.7}], ids=["penalty", "radius"])
+@pytest.mark.parametrize(
+    ("form", "order", "causal"),
+    [
+        pytest.param(
+            form,
+            order,
+            causal,
+            id=f"{name}-{order}-{'causal' if causal else 'plain'}",
+            marks=() if (name, order, causal) in FAST else pytest.mark.slow,
+        )
+        for name, form in {"penalty": {"penalty": 0.6}, "radius": {"radius": 0.7}}.items()
+        for order in (1, 2)
+        for causal in (True, False)
+    ],
+)
 def test_strong_duality(policy, causal, order, form):
     """The dual equals the primal over plans, solved by Clarabel, and its worst case attains it."""
     epsilon = 0.4 if "penalty" in form else 0.15
@@ -122,6 +135,7 @@ class TestRadius:
         assert found.discrepancy == pytest.approx(self.radius**2, rel=1e-8)
         assert found.status == "converged"
 
+    @pytest.mark.slow
     def test_rule_and_penalty_are_learned_jointly(self):
         problem = AffineNewsvendor()
         model = hr.Sinkhorn(radius=self.radius, epsilon=self.epsilon)
@@ -232,6 +246,7 @@ def test_many_features_use_sobol_nodes_and_say_how_sure_they_are(monkeypatch):
         hr.robust_value(policy, data, y, ambiguity=model, tolerance=1e-9)
 
 
+@pytest.mark.slow
 def test_low_temperatures_are_not_underestimated(monkeypatch):
     """Where mass moves by many widths of the kernel, nodes of the kernel alone never see it."""
     rng = np.random.default_rng(0)
@@ -254,6 +269,7 @@ def test_low_temperatures_are_not_underestimated(monkeypatch):
     assert found.value == pytest.approx(plain.value, abs=4 * (found.stderr + plain.stderr))
 
 
+@pytest.mark.slow
 def test_narrow_summits_far_away_are_found_among_features_that_do_not_matter():
     """A rule of the first feature alone: the value with that feature, by quadrature, is the truth.
 
@@ -299,7 +315,7 @@ def test_affine_rules_need_a_penalty_that_outgrows_them(policy):
     assert np.isfinite(found.value)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_causal_wasserstein_equals_brute_force_and_the_limit_of_causal_sinkhorn(policy, order):
     penalty = 0.5 if order == 2 else 1.2
     found = hr.robust_value(

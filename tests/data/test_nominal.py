@@ -10,40 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from hedgerow import AdaptedNominal, EmpiricalNominal, NeighbourNominal
 from hedgerow.data.nominal import _tie_labels
-
-
-def entries(nominal, k):
-    """Outcome rows and conditional masses of context k."""
-    piece = slice(nominal.start[k], nominal.start[k] + nominal.count[k])
-    return nominal.entry_outcome[piece], nominal.entry_mass[piece]
-
-
-def as_table(nominal):
-    """{context: (mass, [(first outcome, conditional mass), …])}, outcomes in the stored order."""
-    table = {}
-    for k, context in enumerate(nominal.contexts):
-        rows, mass = entries(nominal, k)
-        pairs = list(zip(nominal.outcomes[rows, 0], mass, strict=True))
-        table[tuple(context + 0.0)] = (nominal.context_mass[k], pairs)
-    return table
-
-
-def check_shape(nominal):
-    """What every nominal distribution promises."""
-    np.testing.assert_allclose(nominal.context_mass.sum(), 1, rtol=1e-12)
-    np.testing.assert_allclose(np.add.reduceat(nominal.entry_mass, nominal.start), 1, rtol=1e-12)
-    np.testing.assert_allclose(nominal.joint_mass().sum(), 1, rtol=1e-12)
-    np.testing.assert_array_equal(
-        nominal.start, np.concatenate([[0], np.cumsum(nominal.count)[:-1]])
-    )
-    assert len(nominal.entry_outcome) == len(nominal.entry_mass) == nominal.count.sum()
-    assert nominal.most_outcomes == nominal.count.max()
-    assert np.all(nominal.context_mass > 0)
-
-
-def mean_outcome(nominal):
-    return nominal.joint_mass() @ nominal.outcomes[nominal.entry_outcome]
-
+from tests.data.nominals import as_table, check_shape, entries, mean_outcome
 
 # --------------------------------------------------------------------------- exact ties
 

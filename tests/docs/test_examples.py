@@ -8,12 +8,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+FAST = ("custom_loss", "docs/explain.md")
+"""One example and one page; the others train for some seconds each."""
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(path, tmp_path, monkeypatch, capsys):
+def some_later(names):
+    marks = {True: (), False: pytest.mark.slow}
+    return [pytest.param(name, marks=marks[name in FAST], id=name) for name in names]
+
+
+@pytest.mark.parametrize("name", some_later(path.stem for path in EXAMPLES))
+def test_example_runs(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(path), run_name="__main__")
+    runpy.run_path(str(ROOT / "docs" / "examples" / f"{name}.py"), run_name="__main__")
     assert capsys.readouterr().out
 
 
@@ -23,15 +30,17 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "README.md",
-        "docs/choosing.md",
-        "docs/explain.md",
-        "docs/robustness.md",
-        "docs/two_stage.md",
-        "docs/portfolio.md",
-        "docs/reproduce.md",
-    ],
+    some_later(
+        [
+            "README.md",
+            "docs/choosing.md",
+            "docs/explain.md",
+            "docs/robustness.md",
+            "docs/two_stage.md",
+            "docs/portfolio.md",
+            "docs/reproduce.md",
+        ]
+    ),
 )
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

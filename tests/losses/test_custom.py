@@ -58,7 +58,8 @@ def test_in_units_is_the_same_loss():
 
 def smallest(loss, order, y_scale, outcomes):
     constant = np.quantile(outcomes, 0.8, axis=0)  # away from the median, where probing starts
-    return loss.smallest_penalty(order, np.asarray(y_scale, float), constant, outcomes)
+    cost = loss.outcome_cost(order, np.broadcast_to(np.asarray(y_scale, float), constant.shape))
+    return loss.smallest_penalty(cost, constant, outcomes)
 
 
 @settings(max_examples=15)

@@ -366,7 +366,8 @@ OUTCOMES = np.linspace(0.0, 4.0, 9)[:, None]
 
 def smallest(loss, order, y_scale, outcomes=OUTCOMES):
     constant = np.zeros(outcomes.shape[1])
-    return loss.smallest_penalty(order, np.asarray(y_scale, float), constant, outcomes)
+    cost = loss.outcome_cost(order, np.broadcast_to(np.asarray(y_scale, float), constant.shape))
+    return loss.smallest_penalty(cost, constant, outcomes)
 
 
 def value_on(loss, penalty, low, high):

@@ -166,7 +166,7 @@ def test_smallest_penalty_is_the_newsvendors(support, kind):
     exact = EXACT.replace(outcome_support=support)
     y = rows(20)[1]
     for order in (1, 2):
-        arguments = order, np.array([0.5, 2.0]), np.ones(2), y
+        arguments = loss.outcome_cost(order, np.array([0.5, 2.0])), np.ones(2), y
         assert loss.smallest_penalty(*arguments) == pytest.approx(
             exact.smallest_penalty(*arguments)
         )
@@ -287,7 +287,7 @@ def test_probing_agrees_with_exact_slopes():
     loss = random_pieces(2, decisions=2)
     custom = CustomLoss(loss.__call__, Free(2))
     y = rows(20)[1]
-    arguments = 1, np.ones(2), np.zeros(2), y
+    arguments = loss.outcome_cost(1, np.ones(2)), np.zeros(2), y
     assert custom.smallest_penalty(*arguments) == pytest.approx(
         loss.smallest_penalty(*arguments), rel=1e-4
     )

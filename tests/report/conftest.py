@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow._components import single
 from hedgerow.certify.value import RobustValue
 from hedgerow.data.encoder import TableEncoder
 from hedgerow.report import write_report
-from hedgerow.rules.base import build_rule
+from hedgerow.rules.base import Start, build_rule
 from hedgerow.solvers import default_solver
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -53,10 +52,8 @@ def invented(loss, X, Y, rule, seed=0):
         Y,
         ambiguity=hr.ERM(),
     )
-    decision_set = single(policy.rule_.decision_set)
-    start = single(policy.units_.constant / policy.units_.z_unit)
-    key = jax.random.key(seed, impl="rbg")
-    built = build_rule(rule, key, policy.n_features_in_, decision_set, start)
+    start = Start.of(policy.units_, loss.decisions_for(policy.n_outcomes_))
+    built = build_rule(rule, jax.random.key(seed, impl="rbg"), start)
     rng, names = np.random.default_rng(seed), built.trainable
     new = [jax.numpy.asarray(rng.normal(size=getattr(built, n).shape), "float32") for n in names]
     policy.rule_ = eqx.tree_at(lambda one: [getattr(one, n) for n in names], built, new)

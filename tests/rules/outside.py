@@ -28,10 +28,9 @@ class TanhRule(FittedRule):
 class Tanh(Rule):
     kind = TanhRule
 
-    def build(self, key, n_features, decision_set, start, slopes=None):
-        offset = decision_set.start_raw(start)
-        matrix = jnp.zeros((decision_set.dimension, n_features), offset.dtype)
-        return self.kind(matrix=matrix, offset=offset, decision_set=decision_set)
+    def build(self, key, start):
+        matrix = jnp.zeros((len(start.raw), start.n_features), start.raw.dtype)
+        return self.kind(matrix=matrix, offset=start.raw, decision_set=start.decision_set)
 
 
 class PagedTanhRule(TanhRule):

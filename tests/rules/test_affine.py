@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Affine, Box, Constant, Free, Nonnegative, Simplex
+from hedgerow.rules import Start
 from hedgerow.rules.affine import AffineRule, ConstantRule
 from tests.oracles import double, single
 
@@ -62,9 +63,8 @@ def test_decisions_are_feasible_for_any_context(decision_set, size):
 )
 def test_a_new_rule_decides_its_start(description, decision_set, start):
     start = np.array(start)
-    rule = description.build(
-        jax.random.key(0), FEATURES, decision_set, jnp.asarray(start, jnp.float32)
-    )
+    first = Start(FEATURES, decision_set, jnp.asarray(start, jnp.float32))
+    rule = description.build(jax.random.key(0), first)
     decisions = decide_single(rule, contexts())
     np.testing.assert_allclose(decisions, np.repeat(start[:, None], ROWS, axis=1), rtol=2e-6)
 
@@ -74,7 +74,7 @@ def test_a_new_rule_decides_its_start(description, decision_set, start):
 )
 def test_everything_but_the_set_is_learned(description, names):
     box = jax.tree.map(jnp.float32, Box([0.0, 0.0], [1.0, 2.0]))
-    rule = description.build(jax.random.key(0), FEATURES, box, jnp.array([0.5, 1.5]))
+    rule = description.build(jax.random.key(0), Start(FEATURES, box, jnp.array([0.5, 1.5])))
     parameters, rest = rule.split()
     assert all(getattr(parameters, name) is getattr(rule, name) for name in names)
     assert len(jax.tree.leaves(parameters)) == len(names)
@@ -85,7 +85,7 @@ def test_everything_but_the_set_is_learned(description, names):
 
 
 def test_a_new_affine_rule_can_learn_every_coefficient():
-    rule = Affine().build(jax.random.key(0), FEATURES, Nonnegative(2), jnp.ones(2))
+    rule = Affine().build(jax.random.key(0), Start(FEATURES, Nonnegative(2), jnp.ones(2)))
     x = jnp.asarray(contexts(), jnp.float32)
     gradient = jax.grad(lambda m: jnp.sum(eqx.tree_at(lambda r: r.matrix, rule, m)(x) ** 2))
     assert np.all(gradient(rule.matrix) != 0)

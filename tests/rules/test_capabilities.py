@@ -9,7 +9,7 @@ import hedgerow as hr
 from hedgerow import explain
 from hedgerow.describe.page_form import PageForm
 from hedgerow.describe.parts import Missing
-from hedgerow.rules.base import build_rule, decide_rows
+from hedgerow.rules.base import Start, build_rule, decide_rows
 from tests.oracles import double
 from tests.rules.outside import Ball, Tanh
 
@@ -28,7 +28,7 @@ exactly = double(lambda rule, x: rule(x))
 def built(rule, decision_set, seed=0):
     """A fitted rule with random parameters, none of them zero."""
     start = jnp.asarray(decision_set.from_raw(jnp.zeros(decision_set.dimension)), jnp.float32)
-    made = build_rule(rule, jax.random.key(seed), FEATURES, decision_set, start)
+    made = build_rule(rule, jax.random.key(seed), Start(FEATURES, decision_set, start))
     rng = np.random.default_rng(seed)
     fields = {
         name: jnp.asarray(rng.normal(size=getattr(made, name).shape), jnp.float32)

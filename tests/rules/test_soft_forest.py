@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Box, Free, Nonnegative, Simplex, SoftForest
-from hedgerow.rules.base import Slopes
+from hedgerow.rules.base import Slopes, Start
 from hedgerow.rules.soft_forest import MOST_DEPTH, Forest
 from tests.oracles import double, gradient_by_differences, single
 
@@ -64,10 +64,8 @@ def decide_naively(rule, x, xp=np):
 
 def build(rule, n_features, decision_set, start, seed=0):
     """A new forest, made by one compiled program instead of operation by operation."""
-    start = jnp.asarray(start, jnp.float32)
-    return jax.jit(lambda key: rule.build(key, n_features, decision_set, start))(
-        jax.random.key(seed)
-    )
+    start = Start(n_features, decision_set, jnp.asarray(start, jnp.float32))
+    return jax.jit(lambda key: rule.build(key, start))(jax.random.key(seed))
 
 
 decide = double(lambda rule, x: rule(x))
@@ -271,10 +269,8 @@ def test_initial_gates_have_the_promised_scale():
 def informed(rule, explained, seed=0):
     """A new forest on 4 features that has been told of two directions."""
     slopes = Slopes(np.array([[1, 0, 0, 0], [0, 0.6, -0.8, 0]], np.float32), np.float32(explained))
-    start = jnp.ones(1, jnp.float32)
-    return jax.jit(lambda key: rule.build(key, FEATURES, Free(1), start, slopes))(
-        jax.random.key(seed)
-    )
+    start = Start(FEATURES, Free(1), jnp.ones(1, jnp.float32), slopes)
+    return jax.jit(lambda key: rule.build(key, start))(jax.random.key(seed))
 
 
 def test_informed_gates_look_where_outcomes_rise():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Box, Free, Nonnegative, Simplex, TwoLayer
+from hedgerow.rules import Start
 from hedgerow.rules.two_layer import TwoLayerNetwork
 from tests.oracles import double, gradient_by_differences, single
 
@@ -91,16 +92,15 @@ def test_derivatives_are_difference_quotients():
 )
 def test_a_new_network_decides_its_start(decision_set, start):
     start = np.array(start)
-    built = TwoLayer(width=WIDTH).build(
-        jax.random.key(0), FEATURES, decision_set, jnp.asarray(start, jnp.float32)
-    )
+    first = Start(FEATURES, decision_set, jnp.asarray(start, jnp.float32))
+    built = TwoLayer(width=WIDTH).build(jax.random.key(0), first)
     decisions = decide_single(built, contexts(3))
     np.testing.assert_allclose(decisions, np.repeat(start[:, None], ROWS, axis=1), rtol=2e-6)
 
 
 def test_a_new_network_can_learn():
     """Its output layer starts at 0, but has a gradient, since hidden units are active."""
-    built = TwoLayer(width=64).build(jax.random.key(0), FEATURES, Free(1), jnp.ones(1))
+    built = TwoLayer(width=64).build(jax.random.key(0), Start(FEATURES, Free(1), jnp.ones(1)))
     x = jnp.asarray(contexts(4), jnp.float32)
     gradient = jax.grad(lambda output: jnp.sum(eqx.tree_at(lambda r: r.output, built, output)(x)))(
         built.output
@@ -109,7 +109,7 @@ def test_a_new_network_can_learn():
 
 
 def test_width_defaults_to_the_papers():
-    built = TwoLayer().build(jax.random.key(0), FEATURES, Free(2), jnp.ones(2))
+    built = TwoLayer().build(jax.random.key(0), Start(FEATURES, Free(2), jnp.ones(2)))
     assert built.hidden.shape == (2, 64 * FEATURES, FEATURES)
     parameters = sum(leaf.size for leaf in jax.tree.leaves(built.split()[0]))
     # m·d_z(d_x + 2) of the paper, and the offsets

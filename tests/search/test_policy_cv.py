@@ -1,5 +1,6 @@
 """Cross-validation: the grid trains what single fits train, judges by what is held out, chooses."""
 
+import copy
 import math
 
 import numpy as np
@@ -102,6 +103,7 @@ def test_other_choices_can_be_asked_for(found):
         cv.policy("luck")
 
 
+@pytest.mark.slow
 def test_folds_of_different_sizes_are_judged_as_single_fits_are():
     """61 rows on 3 folds: the smaller tables are padded, with contexts that are never drawn."""
     X, y = history(61)
@@ -121,34 +123,37 @@ def test_folds_of_different_sizes_are_judged_as_single_fits_are():
 
 def test_an_infinite_penalty_is_the_empirical_risk():
     X, y = history(60)
-    cv = search(penalties=(3.0, math.inf), epsilons=(0.1,)).fit(X, y)
+    few = {"rules": [hr.Affine()], "epsilons": (0.1,)}
+    cv = search(penalties=(3.0, math.inf), **few).fit(X, y)
     table = cv.cv_results_
     assert set(table.penalty) == {3.0, math.inf}
     assert np.isnan(table[np.isinf(table.penalty)].epsilon).all()
-    only = search(penalties=(math.inf,)).fit(X, y)
+    only = search(penalties=(math.inf,), **few).fit(X, y)
     assert isinstance(only.best_estimator_.ambiguity, hr.ERM)
 
 
-def test_rules_nominals_and_orders_are_tried():
+@pytest.mark.parametrize("orders", [(2,), pytest.param((1, 2), marks=pytest.mark.slow)])
+def test_rules_nominals_and_orders_are_tried(orders):
     X, y = history(60)
     cv = search(
         rules=[hr.Constant(), hr.Affine()],
         nominals=[hr.EmpiricalNominal(), hr.NeighbourNominal(5)],
-        orders=(1, 2),
+        orders=orders,
         penalties=(5.0,),
         epsilons=(0.1,),
     ).fit(X, y)
     kinds = cv.cv_results_[["rule", "nominal", "order"]].drop_duplicates()
-    assert len(kinds) == 8
+    assert len(kinds) == 4 * len(orders)
 
 
 def test_inadmissible_penalties_are_left_out():
     """p = 1 is infinite at small penalties; what is left is chosen from."""
     X, y = history(60)
-    cv = search(orders=(1,), penalties=(1e-3, 5.0), epsilons=(0.1,)).fit(X, y)
+    few = {"orders": (1,), "rules": [hr.Affine()], "epsilons": (0.1,)}
+    cv = search(penalties=(1e-3, 5.0), **few).fit(X, y)
     assert set(cv.cv_results_.penalty) == {5.0}
     with pytest.raises(ValueError, match="No penalty is admissible"):
-        search(orders=(1,), penalties=(1e-3,), epsilons=(0.1,)).fit(X, y)
+        search(penalties=(1e-3,), **few).fit(X, y)
 
 
 def test_time_comes_in_growing_folds():
@@ -164,7 +169,7 @@ def test_weights_reach_training_and_judgement():
     y = y.copy()
     y[::2] += 50  # rows that do not count must not show
     weights = np.tile([0.0, 1.0], 30)
-    few = {"penalties": (5.0,), "epsilons": (0.1,), "cv": KFold(3)}
+    few = {"penalties": (5.0,), "epsilons": (0.1,), "rules": [hr.Affine()], "cv": KFold(3)}
     weighted = search(**few).fit(X, y, sample_weight=weights)
     assert -weighted.best_score_ < 5
 
@@ -183,7 +188,8 @@ def test_processes_find_the_same():
 def test_progress_is_told():
     X, y = history(60)
     seen = []
-    search(verbose=lambda *told: seen.append(told), penalties=(5.0,), epsilons=(0.1,)).fit(X, y)
+    few = {"penalties": (5.0,), "epsilons": (0.1,), "rules": [hr.Affine()]}
+    search(verbose=lambda *told: seen.append(told), **few).fit(X, y)
     assert [done for done, _, _ in seen] == list(range(3, 16))  # once every fold has a loss
     assert {total for _, total, _ in seen} == {15}
     assert np.all(np.isfinite([least for _, _, least in seen]))
@@ -227,6 +233,20 @@ def test_explanations_want_the_chosen_policy(found):
     with pytest.raises(TypeError, match="Give its best_estimator_"):
         hr.explain.importance(cv, X)
     assert hr.explain.importance(cv.best_estimator_, X).values.sum() == pytest.approx(1)
+
+
+def test_displaying_a_search_computes_no_robust_value(found, monkeypatch):
+    search = copy.copy(found[0])
+    search.best_estimator_ = copy.copy(search.best_estimator_)
+    search.best_estimator_._robust_value = None
+
+    def refuse(*_, **__):
+        raise AssertionError("a robust value was computed")
+
+    monkeypatch.setattr("hedgerow.estimator.certify", refuse)
+    assert "best_params_" in dir(search)
+    assert "robust_value_" not in dir(search)
+    assert "RobustPolicyCV" in search._repr_html_()
 
 
 def test_without_refit_there_is_nothing_to_ask():

@@ -22,31 +22,62 @@ STOCHASTIC = hr.SCSC(steps=1500)
 PLAIN = hr.NestedSGD(steps=1500)
 
 
+CASES = {
+    "order 2": (DEMAND, NEWSVENDOR, hr.Sinkhorn(2.0, 0.3), STOCHASTIC, hr.SAA(nodes=64)),
+    "order 2, unbiased": (
+        DEMAND,
+        NEWSVENDOR,
+        hr.Sinkhorn(2.0, 0.3),
+        hr.MLMC(steps=1500, nodes=2),
+        hr.SAA(nodes=64),
+    ),
+    "order 1": (DEMAND, NEWSVENDOR, hr.Sinkhorn(3.0, 0.2, order=1), STOCHASTIC, hr.SAA(nodes=64)),
+    "radius": (
+        DEMAND,
+        NEWSVENDOR,
+        hr.Sinkhorn(radius=1.5, epsilon=0.2),
+        STOCHASTIC,
+        hr.SAA(nodes=64),
+    ),
+    "repeated contexts": (
+        REPEATED,
+        NEWSVENDOR,
+        hr.CausalSinkhorn(2.0, 0.3),
+        STOCHASTIC,
+        hr.SAA(nodes=64),
+    ),
+    "mean-variance": (
+        RETURNS,
+        hr.MeanVariance(1.0),
+        hr.Sinkhorn(8.0, 0.2, **AUTO),
+        STOCHASTIC,
+        hr.SAA(),
+    ),
+    "inventory": (
+        STOCKS,
+        INVENTORY,
+        hr.Sinkhorn(4.0, 0.2, **AUTO),
+        STOCHASTIC,
+        hr.SAA(outcome_nodes=32),
+    ),
+    "kl": (DEMAND, NEWSVENDOR, hr.KL(1.0), STOCHASTIC, hr.SAA()),
+    "causal wasserstein": (
+        REPEATED,
+        NEWSVENDOR,
+        hr.CausalWasserstein(3.0),
+        hr.MLMC(steps=500),
+        hr.SAA(),
+    ),
+    "empirical risk": (DEMAND, NEWSVENDOR, hr.ERM(), PLAIN, hr.SAA()),
+}
+FAST = ("kl", "empirical risk")
+
+
 @pytest.mark.parametrize(
     ("data", "loss", "model", "first", "second"),
     [
-        (DEMAND, NEWSVENDOR, hr.Sinkhorn(2.0, 0.3), STOCHASTIC, hr.SAA(nodes=64)),
-        (DEMAND, NEWSVENDOR, hr.Sinkhorn(2.0, 0.3), hr.MLMC(steps=1500, nodes=2), hr.SAA(nodes=64)),
-        (DEMAND, NEWSVENDOR, hr.Sinkhorn(3.0, 0.2, order=1), STOCHASTIC, hr.SAA(nodes=64)),
-        (DEMAND, NEWSVENDOR, hr.Sinkhorn(radius=1.5, epsilon=0.2), STOCHASTIC, hr.SAA(nodes=64)),
-        (REPEATED, NEWSVENDOR, hr.CausalSinkhorn(2.0, 0.3), STOCHASTIC, hr.SAA(nodes=64)),
-        (RETURNS, hr.MeanVariance(1.0), hr.Sinkhorn(8.0, 0.2, **AUTO), STOCHASTIC, hr.SAA()),
-        (STOCKS, INVENTORY, hr.Sinkhorn(4.0, 0.2, **AUTO), STOCHASTIC, hr.SAA(outcome_nodes=32)),
-        (DEMAND, NEWSVENDOR, hr.KL(1.0), STOCHASTIC, hr.SAA()),
-        (REPEATED, NEWSVENDOR, hr.CausalWasserstein(3.0), hr.MLMC(steps=500), hr.SAA()),
-        (DEMAND, NEWSVENDOR, hr.ERM(), PLAIN, hr.SAA()),
-    ],
-    ids=[
-        "order 2",
-        "order 2, unbiased",
-        "order 1",
-        "radius",
-        "repeated contexts",
-        "mean-variance",
-        "inventory",
-        "kl",
-        "causal wasserstein",
-        "empirical risk",
+        pytest.param(*case, id=name, marks=() if name in FAST else pytest.mark.slow)
+        for name, case in CASES.items()
     ],
 )
 def test_two_solvers_agree(data, loss, model, first, second):

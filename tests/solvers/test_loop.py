@@ -1,4 +1,4 @@
-"""The training loop: compilation, status, progress, minibatches."""
+"""The training loop: compilation, status, progress, step sizes."""
 
 import jax
 import numpy as np
@@ -8,46 +8,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow as hr
-from hedgerow.data.nominal import EmpiricalNominal
-from hedgerow.data.training_table import TrainingTable
-from hedgerow.data.units import Units
 from tests.problems import AUTO, QUICK, SMALL, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)
-SOLVERS = [
-    hr.SCSC(steps=150, batch=32),
-    hr.SCGD(steps=150, batch=32),
-    hr.NestedSGD(steps=150, batch=32),
-    hr.MLMC(steps=150, batch=32),
-    hr.SAA(steps=150),
-]
-MODELS = [
-    hr.ERM(),
-    hr.KL(2.0),
-    hr.Sinkhorn(5.0, 0.1),
-    hr.CausalSinkhorn(5.0, 0.1, order=1),
-    hr.CausalSinkhorn(5.0, 0.1, order=2),
-    hr.CausalSinkhorn(radius=1.0, epsilon=0.3),
-    hr.CausalWasserstein(5.0),
-]
-
-
-@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_every_solver_lowers_every_objective(solver, model):
-    """Conformance of models and solvers; the affine rule compiles fastest."""
-    X, y = history()
-    policy = hr.RobustPolicy(
-        LOSS, model, hr.Affine(), hr.NeighbourNominal(4), solver, random_state=0
-    ).fit(X, y)
-    tenth = max(len(policy.history_) // 10, 1)
-    assert np.all(np.isfinite(policy.history_))
-    assert policy.history_[-tenth:].mean() < 0.95 * policy.history_[:tenth].mean()
-    assert policy.status_ in ("converged", "step limit")
 
 
 def test_second_fit_and_changed_numbers_do_not_recompile(monkeypatch):
-    X, y = history()
+    X, y = history(rows=77)  # as no other test has, whose programs would be found
     traced = []
 
     step = hr.SCSC.step
@@ -57,7 +24,6 @@ def test_second_fit_and_changed_numbers_do_not_recompile(monkeypatch):
         return step(*parts)
 
     monkeypatch.setattr(hr.SCSC, "step", noted)
-    jax.clear_caches()
     model = hr.Sinkhorn(5.0, 0.1, **AUTO)
     policy = hr.RobustPolicy(LOSS, model, SMALL, solver=QUICK, random_state=0)
     policy = clone(policy).fit(X, y)  # a clone, because set_params reaches into shared parts
@@ -132,38 +98,6 @@ def test_convergence_is_recognised():
     quantile = np.quantile(y, 1 / 1.6, method="inverted_cdf")
     # Adam's last steps around a kink leave about 1 % of the outcomes' spread
     assert policy.predict(X)[0] == pytest.approx(quantile, abs=0.02)
-
-
-def test_minibatches_follow_the_masses():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 2)), rng.normal(size=(50, 1))
-    weights = rng.uniform(0.1, 5, 50)
-    nominal = EmpiricalNominal().build(X, y, weights)
-    table = TrainingTable.build(nominal, Units.measure(nominal, hr.Newsvendor(1, 1)), 8)
-    draws = jax.vmap(lambda key: table.draw(key, 10).context_slot)(
-        jax.random.split(jax.random.key(0), 4000)
-    )
-    frequency = np.bincount(np.asarray(draws).ravel(), minlength=50) / draws.size
-    # 40,000 stratified draws: standard error below 0.001
-    np.testing.assert_allclose(frequency, nominal.context_mass, atol=4e-3)
-
-
-def test_large_contexts_are_sampled_without_bias():
-    rng = np.random.default_rng(0)
-    X, y = np.zeros((300, 1)), rng.normal(size=(300, 1))
-    X[:10] = 1.0
-    nominal = EmpiricalNominal().build(X, y, np.ones(300))
-    units = Units.measure(nominal, hr.Newsvendor(1, 1, decision_set=hr.Free(1)))
-    table = TrainingTable.build(nominal, units, outcomes_per_context=16)
-    batches = jax.vmap(lambda key: table.draw(key, 2))(jax.random.split(jax.random.key(0), 2000))
-    means = np.sum(np.asarray(batches.outcomes)[..., 0] * np.asarray(batches.outcome_mass), axis=-1)
-    np.testing.assert_allclose(np.asarray(batches.outcome_mass).sum(axis=-1), 1, rtol=1e-5)
-    for label in (0, 1):
-        first, many = nominal.start[label], nominal.count[label]
-        rows = nominal.entry_outcome[first : first + many]
-        chosen = np.asarray(batches.context_slot) == label
-        # 16 systematic draws in order of y, 2000 times: standard error about 1e-3
-        assert means[chosen].mean() == pytest.approx(y[rows, 0].mean() / units.y_unit[0], abs=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.ambiguity.causal_wasserstein import FEWEST_CLIMBS
-from hedgerow.solvers import multilevel
+from hedgerow.solvers import At, multilevel
 from hedgerow.solvers.sample_average import SampleAverage
 from tests.problems import AffineNewsvendor
 
 DRAWS = 100_000
+SLOW = pytest.mark.slow
 
 
 def started(model, repeats=1):
@@ -25,7 +26,7 @@ def started(model, repeats=1):
     return policy.problem(data.x[:, None], data.y), policy.rule_
 
 
-def gradients(problem, solver, draws=DRAWS, climbs=None):
+def gradients(problem, solver, draws, climbs=None):
     """Independent draws of a solver's stochastic gradient, flattened, in float32."""
     objective, start, slots = solver.training(*problem)
     if climbs is not None:
@@ -33,7 +34,7 @@ def gradients(problem, solver, draws=DRAWS, climbs=None):
     memory = solver.init(objective, start, slots)
 
     def one(key):
-        found = solver.step(objective, start, memory, 0, key).gradient
+        found = solver.step(objective, At(start, memory, 0, key)).gradient
         return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(found)])
 
     keys = jax.random.split(jax.random.key(1, impl="rbg"), draws)
@@ -47,21 +48,25 @@ def exact(problem, nodes):
 
 
 @pytest.mark.parametrize(
-    ("model", "repeats"),
-    [(hr.CausalSinkhorn(2.0, 0.3), 1), (hr.CausalSinkhorn(2.0, 0.3), 3), (hr.KL(0.5), 1)],
-    ids=["one outcome", "several outcomes", "kl"],
+    ("model", "repeats", "draws"),
+    [
+        pytest.param(hr.CausalSinkhorn(2.0, 0.3), 1, DRAWS, id="one outcome", marks=SLOW),
+        pytest.param(hr.CausalSinkhorn(2.0, 0.3), 3, DRAWS, id="several outcomes", marks=SLOW),
+        pytest.param(hr.KL(0.5), 1, 20_000, id="kl"),
+    ],
 )
-def test_gradients_have_no_bias_and_nested_ones_have(model, repeats):
+def test_gradients_have_no_bias_and_nested_ones_have(model, repeats, draws):
     problem = started(model, repeats)
     truth = exact(problem, hr.GaussQuadrature(64))
-    unbiased = gradients(problem, hr.MLMC(batch=4, nodes=1))
-    error = unbiased.std(axis=0) / np.sqrt(DRAWS)
+    unbiased = gradients(problem, hr.MLMC(batch=4, nodes=1), draws)
+    error = unbiased.std(axis=0) / np.sqrt(draws)
     assert np.all(np.abs(unbiased.mean(axis=0) - truth) < 3 * error)
     nested = gradients(problem, hr.NestedSGD(batch=4, nodes=1), 20_000)
     error = nested.std(axis=0) / np.sqrt(len(nested))
     assert np.max(np.abs(nested.mean(axis=0) - truth) / error) > 10
 
 
+@SLOW
 def test_variance_is_finite():
     """Squared corrections fall like 4^−l, faster than probabilities, which fall like 2^(−3l/2)."""
     problem = started(hr.CausalSinkhorn(2.0, 0.3))
@@ -97,6 +102,7 @@ def test_levels_are_drawn_with_their_probabilities():
         assert np.mean(levels == level) == pytest.approx(share, abs=4 * np.sqrt(share / 10**5))
 
 
+@SLOW
 def test_suprema_are_corrected_by_climbing_further():
     """Causal Wasserstein: few attempts stop below the summit, where the gradient is another one."""
     problem = started(hr.CausalWasserstein(1.2), repeats=2)

@@ -19,7 +19,9 @@ def average_of(policy, X, y, solver):
     return SampleAverage(solver.training(policy.problem(X, y), policy.rule_), KEY)
 
 
-@pytest.mark.parametrize("model", [hr.Sinkhorn, hr.CausalSinkhorn])
+@pytest.mark.parametrize(
+    "model", [pytest.param(hr.Sinkhorn, marks=pytest.mark.slow), hr.CausalSinkhorn]
+)
 def test_dense_nodes_give_the_objective_written_from_its_formula(model):
     problem = AffineNewsvendor(rows=20, repeats=3)
     policy, theta = problem.fit(model, hr.NestedSGD(steps=5))
@@ -33,7 +35,9 @@ def test_dense_nodes_give_the_objective_written_from_its_formula(model):
     ("model", "nominal"),
     [
         (hr.CausalSinkhorn(5.0, 0.2, **AUTO), hr.NeighbourNominal(3)),
-        (hr.CausalSinkhorn(radius=2.0, epsilon=0.2, **AUTO), None),
+        pytest.param(
+            hr.CausalSinkhorn(radius=2.0, epsilon=0.2, **AUTO), None, marks=pytest.mark.slow
+        ),
         (hr.KL(0.5), None),
     ],
     ids=["penalty", "radius", "kl"],
@@ -81,6 +85,7 @@ def test_reaches_the_true_minimum():
     np.testing.assert_allclose(exactly, optimum.x, rtol=1e-4)  # BFGS by finite differences
 
 
+@pytest.mark.slow
 def test_few_nodes_flatter_a_flexible_rule():
     """Nodes that stay can be fitted: the sampled minimum lies below, the true value above."""
     problem = AffineNewsvendor()

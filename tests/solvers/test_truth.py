@@ -9,6 +9,8 @@ import hedgerow as hr
 from hedgerow.datasets import make_newsvendor
 from tests.problems import AUTO, AffineNewsvendor
 
+SLOW = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def problem():
@@ -23,12 +25,13 @@ def optimum(problem):
 @pytest.mark.parametrize(
     "solver",
     [
-        hr.SCSC(steps=2000, batch=32, nodes=4),
-        hr.SCSC(steps=2000, batch=32, nodes=1, tracking=0.1),
-        hr.SCGD(steps=2000, batch=32, nodes=4),
-        hr.NestedSGD(steps=2000, batch=32, nodes=64),
+        pytest.param(hr.SCSC(steps=2000, batch=32, nodes=4), id="scsc"),
+        pytest.param(
+            hr.SCSC(steps=2000, batch=32, nodes=1, tracking=0.1), id="scsc-one-node", marks=SLOW
+        ),
+        pytest.param(hr.SCGD(steps=2000, batch=32, nodes=4), id="scgd", marks=SLOW),
+        pytest.param(hr.NestedSGD(steps=2000, batch=32, nodes=64), id="nested", marks=SLOW),
     ],
-    ids=["scsc", "scsc-one-node", "scgd", "nested"],
 )
 def test_reaches_the_true_minimum(problem, optimum, solver):
     _, theta = problem.fit(hr.Sinkhorn, solver)
@@ -37,6 +40,7 @@ def test_reaches_the_true_minimum(problem, optimum, solver):
     assert problem.sinkhorn(theta) >= optimum.fun * (1 - 1e-9)
 
 
+@SLOW
 def test_shared_tracker_minimises_the_global_tilt_instead(problem, optimum):
     """Algorithm 1 as printed: one tracker for all contexts (DESIGN, finding 1)."""
     _, theta = problem.fit(hr.Sinkhorn, hr.SCSC("shared", steps=2000, batch=32, nodes=4))
@@ -46,6 +50,7 @@ def test_shared_tracker_minimises_the_global_tilt_instead(problem, optimum):
     assert problem.global_tilt(theta) <= tilt.fun * 1.002
 
 
+@SLOW
 def test_published_step_sizes_run_and_approach_the_minimum(problem, optimum):
     solver = hr.SCSC.as_published(steps=4000, batch=8, nodes=4)
     assert solver.learning_rate == pytest.approx(1 / np.sqrt(4000))
@@ -54,6 +59,7 @@ def test_published_step_sizes_run_and_approach_the_minimum(problem, optimum):
     assert problem.sinkhorn(theta) <= optimum.fun * 1.01
 
 
+@SLOW
 def test_causal_objective_with_repeated_contexts():
     """Several outcomes per context: the causal objective is another one, and it is reached."""
     problem = AffineNewsvendor(rows=20, repeats=5)
@@ -66,6 +72,7 @@ def test_causal_objective_with_repeated_contexts():
     assert problem.causal(plain.x) > optimum.fun  # the two minimisers do differ
 
 
+@SLOW
 def test_kl_reaches_the_minimum_of_its_closed_form_dual(problem):
     """λ log E exp(Ψ/λ) by scipy; here one logarithm, hence one tracker, is the right thing."""
     penalty = 0.7
@@ -86,6 +93,7 @@ def test_kl_reaches_the_minimum_of_its_closed_form_dual(problem):
         assert policy.robust_value_.value <= truth.fun * 1.001  # as promised of a run this long
 
 
+@SLOW
 def test_causal_wasserstein_reaches_the_minimum_of_brute_force_suprema():
     """Suprema over grids of contexts; those over outcomes, in closed form, at the grid's own."""
     problem = AffineNewsvendor(rows=15, repeats=2)
@@ -141,6 +149,7 @@ def test_causal_and_plain_rules_coincide_where_contexts_are_unique():
     assert causal == pytest.approx(plain, abs=1e-6)
 
 
+@SLOW
 def test_sampled_and_closed_inner_moments_lead_to_one_optimum(problem, optimum):
     """The general fallback: nodes around outcomes instead of the closed form (finding 8)."""
     solver = hr.SCSC(steps=2000, batch=32, nodes=4, outcome_nodes=4)
@@ -148,6 +157,7 @@ def test_sampled_and_closed_inner_moments_lead_to_one_optimum(problem, optimum):
     assert problem.sinkhorn(theta) <= optimum.fun * 1.002  # noisier: sampled twice
 
 
+@SLOW
 def test_trackers_that_are_not_corrected_go_stale():
     """A forest whose losses fall while each context is visited every 60th step or so.
 

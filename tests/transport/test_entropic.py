@@ -308,12 +308,14 @@ def test_an_epsilon_beyond_double_precision_is_refused():
         causal_sinkhorn(source, target, 1e-16)
 
 
-def test_numbers_that_are_none_end_the_iteration():
+def test_numbers_that_are_none_end_the_iteration(monkeypatch):
     class Broken:
         def sweep(self, log_scaling):
             return log_scaling * np.nan, np.nan
 
-    found = fixed_point.solve(lambda epsilon: Broken(), np.full(3, 1 / 3), 0.1, 1.0, 1e-8, 50)
+    problem = sinkhorn(*pair(3), 1.0)._problem
+    monkeypatch.setattr(fixed_point, "form", lambda problem, epsilon: Broken())
+    found = fixed_point.solve(problem, 0.1, 1e-8, 50)
     assert found.status == "not finite"
     assert found.sweeps < 5
     assert np.isfinite(found.log_scaling).all()

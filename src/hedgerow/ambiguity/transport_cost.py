@@ -70,7 +70,8 @@ class TransportAmbiguity(PenalisedAmbiguity):
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""
         y_scale = _resolved("y_scale", self.y_scale, units.y_unit)
-        return loss.smallest_penalty(self.order, y_scale, units.constant, nominal.outcomes)
+        cost = loss.outcome_cost(self.order, y_scale)
+        return loss.smallest_penalty(cost, units.constant, nominal.outcomes)
 
     def power(self, radius: float) -> float:
         """ρ^p."""

@@ -139,14 +139,7 @@ def robust_value(
         Seed of the nodes' random shifts.
     """
     found = certified(
-        policy,
-        X,
-        Y,
-        ambiguity=ambiguity,
-        reference=reference,
-        tolerance=tolerance,
-        sample_weight=sample_weight,
-        random_state=random_state,
+        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state
     ).robust
     if found.status != "converged":
         warnings.warn(
@@ -162,7 +155,6 @@ def certified(
     policy: RobustPolicy,
     X: Any,
     Y: Any,
-    *,
     ambiguity: Ambiguity | None,
     reference: tuple[Reference, Reference] | None,
     tolerance: float,

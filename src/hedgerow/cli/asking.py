@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import PolicyFile
+from hedgerow.cli.options import (
+    OUT,
+    ExplainRequest,
+    Outcomes,
+    PolicyFile,
+    ReportRequest,
+    asked_with,
+    option,
+)
 from hedgerow.cli.screen import guarded
 
 
@@ -16,12 +24,7 @@ from hedgerow.cli.screen import guarded
 def decide(
     policy: PolicyFile,
     new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Table to write, .csv or .parquet; - prints."
-        ),
-    ] = "-",
+    out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-",
 ) -> None:
     """Decide for new rows: writes the table with the decisions added."""
     with guarded():
@@ -35,17 +38,14 @@ def decide(
 def evaluate(
     policy: PolicyFile,
     test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")],
-    outcome: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Outcome columns; default: those of training."),
-    ] = None,
+    outcomes: Outcomes = None,
 ) -> None:
     """Report what a policy's decisions would have cost."""
     with guarded():
         from hedgerow.cli import work
 
         work.prepare()
-        work.evaluate(policy, test, outcome)
+        work.evaluate(policy, test, outcomes)
 
 
 @app.command(
@@ -53,72 +53,27 @@ def evaluate(
     "Each feature's part is in the decision's units, and the parts add up to how far the decision "
     "is from the usual one."
 )
-def explain(
-    policy: PolicyFile,
-    data: Annotated[Path, typer.Argument(help="Table of contexts, CSV or Parquet.")],
-    row: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Which row to explain; the first is 1.")
-    ] = None,
-    background: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table to compare with; default: DATA itself."),
-    ] = None,
-    decision: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which decision; default: the most unusual one."),
-    ] = None,
-    top: Annotated[int, typer.Option(metavar="NUMBER", help="Features to list.", min=1)] = 10,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw it, .png or .pdf.")
-    ] = None,
-) -> None:
+@asked_with(ExplainRequest)
+def explain(request: ExplainRequest) -> None:
     """Explain one decision, or the policy."""
-    for name, value in (("--background", background), ("--decision", decision)):
-        if value is not None and row is None:
-            raise typer.BadParameter("goes with --row.", param_hint=name)
+    for name in ("background", "decision"):
+        if getattr(request, name) is not None and request.row is None:
+            raise typer.BadParameter("goes with --row.", param_hint=f"--{name}")
     with guarded("Stopped."):
-        from hedgerow.cli import explain as work_of_explain
+        from hedgerow.cli.explain import run
         from hedgerow.cli.work import prepare
 
         prepare()
-        request = work_of_explain.ExplainRequest(row, background, decision, top, figure)
-        work_of_explain.run(policy, data, request)
+        run(request)
 
 
 @app.command()
-def report(
-    policy: PolicyFile,
-    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Page to write, .html.")
-    ] = Path("report.html"),
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Another policy to compare with; may be repeated."),
-    ] = None,
-    outcome: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Outcome columns; default: those of training."),
-    ] = None,
-    row: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Row the what-if panel begins with; default: 1."),
-    ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")] = None,
-    unit: Annotated[
-        str, typer.Option(metavar="TEXT", help="What is decided on, such as portions.")
-    ] = "",
-    loss_unit: Annotated[
-        str, typer.Option(metavar="TEXT", help="What losses are counted in, such as €.")
-    ] = "",
-) -> None:
+@asked_with(ReportRequest)
+def report(request: ReportRequest) -> None:
     """Write one page for whoever decides: costs, worst case, reasons, and a live what-if."""
     with guarded("Stopped; nothing was written."):
-        from hedgerow.cli import report as work_of_report
+        from hedgerow.cli.report import run
         from hedgerow.cli.work import prepare
 
         prepare()
-        request = work_of_report.ReportRequest(
-            against or [], outcome or [], row, title, unit, loss_unit
-        )
-        work_of_report.run(policy, data, request, out)
+        run(request)

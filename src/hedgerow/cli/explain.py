@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import explain
+from hedgerow._files import check_target
+from hedgerow.cli.options import ExplainRequest
 from hedgerow.cli.screen import console, print_facts, say
 from hedgerow.cli.work import features_of
 from hedgerow.data.table_files import read_table
@@ -26,136 +30,101 @@ BAR = 22
 NUDGE = 0.1
 
 
-@dataclass(frozen=True)
-class ExplainRequest:
-    """What was asked; None leaves a choice to the library."""
-
-    row: int | None
-    background: Path | None
-    decision: str | None
-    top: int
-    figure: Path | None
-
-
-def run(path: Path, data: Path, request: ExplainRequest) -> None:
+def run(request: ExplainRequest) -> None:
     """Explain one decision, or the policy as a whole."""
     if request.figure is not None:
         _check_figure(request.figure)
-    policy = load(path)
-    table = read_table(data)
+    policy, table = load(request.policy), read_table(request.data)
     X = features_of(policy, table)
     if request.row is None:
-        _whole(policy, X, path, data, request)
+        draw = _whole(policy, X, request)
     else:
-        _one(policy, table, X, path, data, request)
+        draw = _one(policy, table, X, request.row, request)
+    if request.figure is not None:
+        from hedgerow import plots
+
+        plots.save_figure(draw(plots), request.figure)
+        say(f"\nThe figure is in {request.figure}.")
 
 
 def _one(
-    policy: RobustPolicy,
-    table: pd.DataFrame,
-    X: pd.DataFrame,
-    path: Path,
-    data: Path,
-    request: ExplainRequest,
-) -> None:
-    """Why this row's decision."""
-    row = request.row or 0
+    policy: RobustPolicy, table: pd.DataFrame, X: pd.DataFrame, row: int, request: ExplainRequest
+) -> Callable[[Any], Any]:
+    """Why this row's decision; returns how ``plots`` draws it."""
+    data = request.data
     if not 1 <= row <= len(X):
         raise ValueError(f"There is no row {row}: {data} has {len(X):,} rows, and the first is 1.")
-    others = (
-        X if request.background is None else features_of(policy, read_table(request.background))
-    )
+    others, where = X, data
+    if request.background is not None:
+        where = request.background
+        others = features_of(policy, read_table(where))
     spaced = np.unique(np.linspace(0, len(others) - 1, MOST_BACKGROUND).astype(int))
     found = explain.attribute(policy, X.iloc[row - 1], others.iloc[spaced])
     found = found.grouped(_groups(policy))
-    names = _names(policy)
+    names, told = _names(policy), table.iloc[row - 1]
     chosen = _decision(request.decision, names, found)
-    where = request.background or data
+    usual = number(found.baseline[chosen])
     print_facts(
         [
-            ("policy", str(path)),
+            ("policy", str(request.policy)),
             ("row", f"{row:,} of {len(X):,} in {data}"),
             (names[chosen], number(found.decision[chosen])),
-            (
-                "usually",
-                f"{number(found.baseline[chosen])}, the mean over {len(spaced):,} rows of {where}",
-            ),
+            ("usually", f"{usual}, the mean over {len(spaced):,} rows of {where}"),
         ]
     )
     say(
         "\nWhat sets it apart from the usual decision, by feature (adds up to "
         f"{number(found.decision[chosen] - found.baseline[chosen], signed=True)}):"
     )
-    _print_parts(found, table.iloc[row - 1], chosen, request.top)
+    _print_bars(
+        found.names,
+        found.values[chosen],
+        found.ranked(chosen)[: request.top],
+        lambda part: number(part, 3, signed=True),
+        {name: _shown(told.get(name)) for name in found.names},
+    )
     _print_stability(policy, X, row - 1, chosen)
-    if request.figure is not None:
-        from hedgerow.plots import save_figure, waterfall
-
-        row_of = table.iloc[row - 1]
-        titles = (
-            name if np.isfinite(value) else f"{name} = {row_of.get(name)}"
-            for name, value in zip(found.names, found.context, strict=True)
-        )
-        save_figure(waterfall(replace(found, names=tuple(titles)), chosen), request.figure)
-        say(f"\nThe figure is in {request.figure}.")
+    titles = tuple(
+        name if np.isfinite(value) else f"{name} = {told.get(name)}"
+        for name, value in zip(found.names, found.context, strict=True)
+    )
+    return lambda plots: plots.waterfall(replace(found, names=titles), chosen)
 
 
-def _whole(
-    policy: RobustPolicy, X: pd.DataFrame, path: Path, data: Path, request: ExplainRequest
-) -> None:
-    """What the policy looks at, and its rules in words."""
+def _whole(policy: RobustPolicy, X: pd.DataFrame, request: ExplainRequest) -> Callable[[Any], Any]:
+    """What the policy looks at, and its rules in words; returns how ``plots`` draws it."""
     found = explain.importance(policy, X).grouped(_groups(policy))
-    print_facts([("policy", str(path)), ("rows", f"{len(X):,} of {data}")])
+    print_facts([("policy", str(request.policy)), ("rows", f"{len(X):,} of {request.data}")])
     say("\nWhat decisions depend on (share of the mean absolute slope, per standard deviation):")
-    order, shares = found.ranked(), found.values
-    rows = [
-        (found.names[j], "", percent(float(shares[j])), float(shares[j]))
-        for j in order[: request.top]
-    ]
-    if len(order) > request.top:
-        rest = float(shares[order[request.top :]].sum())
-        rows.append((f"{len(order) - request.top} others", "", percent(rest), rest))
-    _print_bars(rows)
+    _print_bars(found.names, found.values, found.ranked()[: request.top], percent, {})
     say("\nThe policy in words:")
     said = explain.words(policy, X, phrases=policy.encoder_.phrases() if policy.encoder_ else None)
     console().print(Text(f"\n{said}"))
-    if request.figure is not None:
-        from hedgerow.plots import importance, save_figure
-
-        save_figure(importance(found), request.figure)
-        say(f"\nThe figure is in {request.figure}.")
+    return lambda plots: plots.importance(found)
 
 
-def _print_parts(found: explain.Attribution, row: pd.Series, decision: int, top: int) -> None:
-    order, values = found.ranked(decision), found.values[decision]
-    rows = [
-        (
-            found.names[j],
-            _shown(row.get(found.names[j])),
-            number(values[j], 3, signed=True),
-            float(values[j]),
-        )
-        for j in order[:top]
-    ]
-    if len(order) > top:
-        rest = float(values[order[top:]].sum())
-        rows.append((f"{len(order) - top} others", "", number(rest, 3, signed=True), rest))
-    _print_bars(rows)
-
-
-def _print_bars(rows: list[tuple[str, str, str, float]]) -> None:
-    """Name, value, figure and a bar, coloured as in the figures."""
-    largest = max((abs(size) for *_, size in rows), default=0.0) or 1.0
+def _print_bars(
+    names: tuple[str, ...],
+    sizes: np.ndarray,
+    order: np.ndarray,
+    written: Callable[[float], str],
+    values: Mapping[str, str],
+) -> None:
+    """Name, value, figure and a bar, coloured as in the figures; what is not in ``order`` last."""
+    lines: list[tuple[str, float]] = [(names[j], float(sizes[j])) for j in order]
+    if len(order) < len(names):
+        others = f"{len(names) - len(order)} others"
+        lines.append((others, float(np.delete(sizes, order).sum())))
+    largest = max(abs(size) for _, size in lines) or 1.0
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="ellipsis", no_wrap=True, max_width=34)
     table.add_column(justify="right", style="dim")
     table.add_column(justify="right")
     table.add_column(no_wrap=True)
-    for name, value, figure, size in rows:
+    for name, size in lines:
         bar = "█" * round(BAR * abs(size) / largest)
-        table.add_row(
-            Text(name), value, figure, Text(bar or "▏", "dark_orange3" if size >= 0 else "blue")
-        )
+        ink = Text(bar or "▏", "dark_orange3" if size >= 0 else "blue")
+        table.add_row(Text(name), values.get(name, ""), written(size), ink)
     console().print(table)
 
 
@@ -165,13 +134,8 @@ def _print_stability(policy: RobustPolicy, X: pd.DataFrame, row: int, decision: 
     if lens_of(policy).trees is not None:
         routes = explain.routes(policy, X.iloc[[row]])
         needed, leaves = routes.needed()[0], routes.probabilities.shape[-1]
-        facts.append(
-            (
-                "routes",
-                f"{number(np.median(needed))} of {leaves} carry {percent(0.99)} of a tree (median "
-                "of trees)",
-            )
-        )
+        usual = f"{number(np.median(needed))} of {leaves}"
+        facts.append(("routes", f"{usual} carry {percent(0.99)} of a tree (median of trees)"))
     facts.append(("certain", _certain(policy, X.iloc[row], decision)))
     console().print()
     print_facts(facts)
@@ -214,8 +178,6 @@ def _shown(value: object) -> str:
 
 
 def _check_figure(path: Path) -> None:
-    from hedgerow._files import check_target
-
     if path.suffix.lower() not in (".png", ".pdf"):
         raise ValueError(f"{path} must end in .png or .pdf, so that its format is known.")
     check_target(path)

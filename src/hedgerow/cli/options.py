@@ -1,12 +1,22 @@
-"""Names and panels that the commands' options share."""
+"""What can be asked of the commands: every option is stated once, as a field of a request.
+
+A request is a dataclass. Typer reads a command's options off its fields (``asked_with``), and the
+work that the command does takes the request as it is.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+
+Request = TypeVar("Request")
 
 
 class ProblemKind(StrEnum):
@@ -52,10 +62,140 @@ class RuleKind(StrEnum):
     constant = "constant"
 
 
-PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedgerow fit`.")]
 IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
 IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
+
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option: what stands for its value, and what it is about."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+in_data, in_model, in_rule = (partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE))
+OUT = ("--out", "-o")
+
+
+PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedgerow fit`.")]
+Outcomes = Annotated[
+    list[str] | None, option("COLUMN", "Outcome columns; default: those of training.", "--outcome")
+]
+Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
+
+    data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
+    outcomes: Annotated[
+        list[str], in_data("COLUMN", "What to prepare for; may be repeated.", "--outcome")
+    ]
+    holding: Annotated[
+        list[float] | None,
+        in_data("COST", "Newsvendor: cost of a unit left over; one for all, or one per outcome."),
+    ] = None
+    stockout: Annotated[
+        list[float] | None, in_data("COST", "Newsvendor: cost of a unit short, likewise.")
+    ] = None
+    costs: Annotated[
+        Path | None,
+        in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
+    ] = None
+    features: Annotated[
+        list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
+    ] = None
+    problem: Annotated[ProblemKind, in_data("NAME", "newsvendor or inventory.")] = (
+        ProblemKind.newsvendor
+    )
+    model: Annotated[
+        Model, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+    ] = Model.causal_sinkhorn
+    penalty: Annotated[float | None, in_model("NUMBER", "Price of moving data; default: 10.")] = (
+        None
+    )
+    radius: Annotated[
+        float | None, in_model("NUMBER", "How far data may move, instead of a price.")
+    ] = None
+    epsilon: Annotated[
+        float | None, in_model("NUMBER", "Spread of the worst case; default: 0.1.")
+    ] = None
+    order: Annotated[int | None, in_model("1|2", "Power of the distance moved; default: 2.")] = None
+    nominal: Annotated[NominalKind, in_model("NAME", "auto, empirical, adapted or neighbour.")] = (
+        NominalKind.auto
+    )
+    search: Annotated[
+        Search,
+        in_model(
+            "NAME",
+            "none, folds or time (rows are in its order): choose penalty, epsilon and at most "
+            "--steps steps by cross-validation.",
+        ),
+    ] = Search.none
+    rule: Annotated[RuleKind, in_rule("NAME", "forest, two-layer, affine or constant.")] = (
+        RuleKind.forest
+    )
+    trees: Annotated[int | None, in_rule("NUMBER", "Trees of the forest; default: 20.")] = None
+    depth: Annotated[int | None, in_rule("NUMBER", "Questions per tree; default: 2.")] = None
+    steps: Annotated[int | None, in_rule("NUMBER", "Training steps; default: 500.")] = None
+    seed: Annotated[int, in_rule("NUMBER", "Same seed, same policy.", min=0)] = 0
+    out: Annotated[Path, option("FILE", "Policy file to write.", *OUT)] = Path("policy.hedgerow")
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """What ``hedgerow explain`` is asked for; None leaves a choice to the library."""
+
+    policy: PolicyFile
+    data: Annotated[Path, typer.Argument(help="Table of contexts, CSV or Parquet.")]
+    row: Annotated[int | None, option("NUMBER", "Which row to explain; the first is 1.")] = None
+    background: Annotated[
+        Path | None, option("FILE", "Table to compare with; default: DATA itself.")
+    ] = None
+    decision: Annotated[
+        str | None, option("NAME", "Which decision; default: the most unusual one.")
+    ] = None
+    top: Annotated[int, option("NUMBER", "Features to list.", min=1)] = 10
+    figure: Annotated[Path | None, option("FILE", "Also draw it, .png or .pdf.")] = None
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """What ``hedgerow report`` is asked for; None and empty leave it to the library."""
+
+    policy: PolicyFile
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    out: Annotated[Path, option("FILE", "Page to write, .html.", *OUT)] = Path("report.html")
+    against: Annotated[
+        list[Path] | None, option("FILE", "Another policy to compare with; may be repeated.")
+    ] = None
+    outcomes: Outcomes = None
+    row: Annotated[
+        int | None, option("NUMBER", "Row the what-if panel begins with; default: 1.")
+    ] = None
+    title: Annotated[str | None, option("TEXT", "Heading of the page.")] = None
+    unit: Annotated[str, option("TEXT", "What is decided on, such as portions.")] = ""
+    loss_unit: Annotated[str, option("TEXT", "What losses are counted in, such as €.")] = ""
+
+
+def asked_with(
+    kind: Callable[..., Request],
+) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
+    """Make a function of a request one of the request's fields, as Typer wants it."""
+
+    def decorate(work: Callable[[Request], None]) -> Callable[..., None]:
+        @wraps(work)
+        def command(**options: Any) -> None:
+            work(kind(**options))
+
+        signature = inspect.signature(kind, eval_str=True)
+        command.__annotations__ = {
+            name: field.annotation for name, field in signature.parameters.items()
+        }
+        command.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue]
+        return command
+
+    return decorate
 
 
 def listed(given: list[str] | None) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tomllib
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,10 @@ from hedgerow._files import check_target
 from hedgerow._warnings import VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.certify.value import RobustValue
+from hedgerow.cli.choosing import choose
+from hedgerow.cli.options import FitRequest
+from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
-from hedgerow.cli.search import choose
 from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.data.table_files import check_table_target, read_table, write_table
@@ -39,29 +40,6 @@ ENOUGH_TIES = 5
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
-@dataclass(frozen=True)
-class FitRequest:
-    """What ``hedgerow fit`` was asked for; None leaves a choice to the library."""
-
-    outcomes: list[str]
-    features: list[str] | None
-    holding: list[float]
-    stockout: list[float]
-    costs: Path | None
-    model: str
-    penalty: float | None
-    radius: float | None
-    epsilon: float | None
-    order: int | None
-    nominal: str
-    search: str
-    rule: str
-    trees: int | None
-    depth: int | None
-    steps: int | None
-    seed: int
-
-
 def prepare() -> None:
     """Keep compiled programs between runs, where the user's cache folder allows it."""
     if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
@@ -76,11 +54,11 @@ def prepare() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
-def fit(data: Path, request: FitRequest, out: Path) -> None:
+def fit(request: FitRequest) -> None:
     """Learn a policy from a table, save it, and print what was done."""
-    check_target(out)
+    check_target(request.out)
     loss, loss_words = _loss(request)
-    table = read_table(data)
+    table = read_table(request.data)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
     encoder = TableEncoder().fit(_chosen(table, request))
     X = encoder.transform(table)
@@ -112,11 +90,11 @@ def fit(data: Path, request: FitRequest, out: Path) -> None:
             raise KeyboardInterrupt
         policy.remember_columns(encoder, request.outcomes)
         value = policy.robust_value_  # so that the file holds it
-        policy.save(out)
+        policy.save(request.out)
     in_sample, units = policy.losses(X, Y).mean(), policy.units_
     best = f"{number(units.constant_loss)} a row, deciding {fixed_words(units.constant)}"
     facts = [
-        ("history", f"{len(table):,} rows of {data}"),
+        ("history", f"{len(table):,} rows of {request.data}"),
         ("outcome" if len(request.outcomes) == 1 else "outcomes", ", ".join(request.outcomes)),
         *_column_facts(encoder),
         ("loss", loss_words),
@@ -128,13 +106,12 @@ def fit(data: Path, request: FitRequest, out: Path) -> None:
         ("in-sample loss", f"{number(in_sample)} a row"),
         ("best constant", best),
         ("robust value", _value_words(value)),
-        ("saved as", str(out)),
+        ("saved as", str(request.out)),
     ]
     print_facts(facts)
     if policy.status_ == "stopped early":
-        say(
-            "Training was stopped early; what had been learned by then is what was saved.", "yellow"
-        )
+        stopped = "Training was stopped early; what had been learned by then is what was saved."
+        say(stopped, "yellow")
 
 
 def decide(path: Path, new: Path, out: Path | None) -> None:
@@ -168,15 +145,13 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
     """Print what a policy's decisions would have cost on a table with outcomes."""
     policy = load(path)
     table = read_table(test)
-    names = outcomes or policy.outcome_names_
-    if not names:
-        raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
-    Y = np.column_stack([numeric_column(table, name) for name in names])
-    X = features_of(policy, table)
+    found = outcomes_of(policy, path, table, outcomes)
+    X, Y = features_of(policy, table), found.to_numpy()
     losses = policy.losses(X, Y)
     constant = policy.units_.constant
     constant_losses = np.asarray(policy.loss(np.broadcast_to(constant, (len(Y), len(constant))), Y))
     mean, error = losses.mean(), standard_error(losses)
+    best = number(constant_losses.mean())
     low, middle, high = (number(part) for part in np.quantile(losses, [0.1, 0.5, 0.9]))
     value = getattr(policy, "robust_value_", None)  # a file may hold none
     known = []
@@ -190,17 +165,10 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
             ("policy", str(path)),
             ("test data", f"{len(table):,} rows of {test}"),
             ("mean loss", f"{number(mean)} ± {number(error, 2)} (standard error)"),
-            *_part_facts(policy, X, Y, names),
-            (
-                "spread",
-                f"10 % {low}, median {middle}, 90 % {high}, worst {number(losses.max())}",
-            ),
+            *_part_facts(policy, X, found),
+            ("spread", f"10 % {low}, median {middle}, 90 % {high}, worst {number(losses.max())}"),
             *known,
-            (
-                "best constant",
-                f"{number(constant_losses.mean())}, deciding {fixed_words(constant)} as was best "
-                "in training",
-            ),
+            ("best constant", f"{best}, deciding {fixed_words(constant)} as was best in training"),
         ]
     )
     _compare(losses - constant_losses, constant_losses.mean())
@@ -223,15 +191,13 @@ def _compare(gain: np.ndarray, constant: float) -> None:
         say(f"The policy costs {share} {better} than the best constant decision.")
 
 
-def _part_facts(
-    policy: RobustPolicy, X: pd.DataFrame, Y: np.ndarray, names: list[str]
-) -> list[tuple[str, str]]:
+def _part_facts(policy: RobustPolicy, X: pd.DataFrame, Y: pd.DataFrame) -> list[tuple[str, str]]:
     """Mean loss of each outcome, where the loss is a sum over several."""
-    parts = policy.loss.by_outcome(policy.predict(X).reshape(len(Y), -1), Y)
-    if parts is None or len(names) == 1:
+    parts = policy.loss.by_outcome(policy.predict(X).reshape(len(Y), -1), Y.to_numpy())
+    if parts is None or len(Y.columns) == 1:
         return []
     means = np.mean(parts, axis=0)
-    return [(f"  {name}", number(mean)) for name, mean in zip(names, means, strict=True)]
+    return [(f"  {name}", number(mean)) for name, mean in zip(Y.columns, means, strict=True)]
 
 
 def _chosen(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
@@ -241,7 +207,7 @@ def _chosen(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
         if not names:
             raise ValueError("The table has no columns besides the outcomes to decide by.")
         return table.filter(items=names)
-    names = list(dict.fromkeys(name.strip() for name in request.features if name.strip()))
+    names = list(dict.fromkeys(names_in(request.features)))
     for name in names:
         if name not in table.columns:
             raise ValueError(
@@ -266,14 +232,23 @@ def features_of(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({str(name): numeric_column(table, str(name)) for name in names})
 
 
+def outcomes_of(
+    policy: RobustPolicy, path: Path, table: pd.DataFrame, given: list[str] | None
+) -> pd.DataFrame:
+    """What then happened, by the names given or by those of training."""
+    names = given or policy.outcome_names_
+    if not names:
+        raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
+    return pd.DataFrame({name: numeric_column(table, name) for name in names}, dtype=np.float64)
+
+
 def _loss(request: FitRequest) -> tuple[Loss, str]:
     """The loss, and how to speak of it."""
     if request.costs is not None:
         loss = _inventory(request.costs, len(request.outcomes))
         return loss, f"{loss.description().short}, costs from {request.costs}"
-    holding = request.holding[0] if len(request.holding) == 1 else request.holding
-    stockout = request.stockout[0] if len(request.stockout) == 1 else request.stockout
-    loss = Newsvendor(holding, stockout)
+    costs: list[Any] = [request.holding or [], request.stockout or []]
+    loss = Newsvendor(*(each[0] if len(each) == 1 else each for each in costs))
     return loss, loss.description().short
 
 

@@ -16,6 +16,7 @@ continuous covariates every context is seen once, so the choice of nominal matte
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,9 +72,9 @@ class NominalDistribution:
 class Nominal(Component):
     """How the history becomes a nominal distribution (abstract)."""
 
+    @abstractmethod
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Return the nominal distribution of rows (X, Y) with non-negative weights."""
-        raise NotImplementedError
 
     def description(self) -> NominalDescription:
         """Say what becomes of rows."""

@@ -7,25 +7,15 @@ them changes none of the others.
 """
 
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, toeplitz
-from sklearn.utils import check_scalar
+from sklearn.utils import Bunch, check_scalar
 
 _CORRELATION = 0.5
 _BETA_BOUND = 0.1
-
-
-class Drawn(NamedTuple):
-    """Contexts, coefficients, and the streams left for everything else."""
-
-    contexts: Float[np.ndarray, "n d"]
-    beta: Float[np.ndarray, "d"]
-    feature_names: list[str]
-    streams: list[np.random.Generator]
 
 
 def draw_contexts(
@@ -35,7 +25,7 @@ def draw_contexts(
     random_state: int | np.random.Generator | None,
     *,
     streams: int,
-) -> Drawn:
+) -> tuple[Bunch, list[np.random.Generator]]:
     """Draw contexts and, unless they are given, coefficients; hand back so many fresh streams."""
     check_scalar(n_samples, "n_samples", Integral, min_val=1)
     check_scalar(n_features, "n_features", Integral, min_val=1)
@@ -47,7 +37,8 @@ def draw_contexts(
         beta = check_beta(beta, n_features)
     factor = cholesky(context_covariance(n_features))
     contexts = context_stream.standard_normal((n_samples, n_features)) @ factor
-    return Drawn(contexts, beta, [f"x{j}" for j in range(n_features)], others)
+    names = [f"x{j}" for j in range(n_features)]
+    return Bunch(data=contexts, beta=beta, feature_names=names), others
 
 
 def context_covariance(n_features: int) -> Float[np.ndarray, "d d"]:

@@ -68,7 +68,11 @@ _BLOCK = 1_000
 
 
 class InventoryCosts(NamedTuple):
-    """Unit costs of the inventory substitution problem; buying stock costs nothing."""
+    """Unit costs of the inventory substitution problem; buying stock costs nothing.
+
+    ``substitution[i, j]`` is the cost of a unit of product i that serves demand j, infinite where
+    it cannot.
+    """
 
     holding: Float[np.ndarray, "3"]
     stockout: Float[np.ndarray, "3"]
@@ -76,19 +80,7 @@ class InventoryCosts(NamedTuple):
 
 
 def paper_inventory_costs(*, transposed: bool = False) -> InventoryCosts:
-    """The paper's costs h, b and S.
-
-    Parameters
-    ----------
-    transposed : bool, default=False
-        Whether to transpose the printed matrix S, so that product i serves the demands j ≤ i.
-
-    Returns
-    -------
-    InventoryCosts
-        ``holding`` (3,), ``stockout`` (3,) and ``substitution`` (3, 3): entry i, j is the cost of
-        a unit of product i that serves demand j, infinite where it cannot.
-    """
+    """The paper's costs h, b and S; transposed, product i serves the demands j ≤ i."""
     substitution = _SUBSTITUTION.T if transposed else _SUBSTITUTION
     return InventoryCosts(_HOLDING.copy(), _STOCKOUT.copy(), substitution.copy())
 
@@ -102,21 +94,9 @@ def make_inventory(
 ) -> Bunch:
     """Draw contexts and the demands of three products from the paper's inventory model.
 
-    A seed gives the coefficients and the contexts that `make_newsvendor` draws from it. The
-    demands come from a stream of their own, so giving back the ``beta`` of an earlier draw
-    changes nothing else.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    n_features : int
-        Number of covariates, d_x.
-    beta : array-like of shape (n_features,), optional
-        Coefficients of the truth. Drawn uniformly from [-0.1, 0.1] when not given. Pass the
-        ``beta`` of one draw with another ``random_state`` to get a test set of the same truth.
-    random_state : int, numpy.random.Generator or None, default=0
-        Seed. The same integer gives the same draw.
+    The parameters are those of `make_newsvendor`, and a seed gives the coefficients and contexts
+    that it draws there. The demands come from a stream of their own, so giving back the ``beta`` of
+    an earlier draw changes nothing else.
 
     Returns
     -------
@@ -133,44 +113,29 @@ def make_inventory(
     >>> test = make_inventory(100_000, 10, beta=train.beta, random_state=1)
     """
     # The first is the stream of the newsvendor's noise, whose numbers demand must not share.
-    drawn = draw_contexts(n_samples, n_features, beta, random_state, streams=2)
-    demand_stream = drawn.streams[1]
-    scale = inventory_scale(drawn.contexts, drawn.beta)
-    demands = scale[:, None] * demand_stream.standard_gamma(_SHAPES, (n_samples, 3))
+    drawn, (_, demands) = draw_contexts(n_samples, n_features, beta, random_state, streams=2)
+    scale = inventory_scale(drawn.data, drawn.beta)
     return Bunch(
-        data=drawn.contexts,
-        target=demands,
-        beta=drawn.beta,
+        **drawn,
+        target=scale[:, None] * demands.standard_gamma(_SHAPES, (n_samples, 3)),
         scale=scale,
         conditional_mean=scale[:, None] * _SHAPES,
-        feature_names=drawn.feature_names,
         outcome_names=["y1", "y2", "y3"],
         DESCR=__doc__,
     )
 
 
 def inventory_scale(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray, "n"]:
-    """The scale σ(x) = exp(βᵀx) of the demands.
-
-    Parameters
-    ----------
-    contexts : array-like of shape (n_samples, n_features)
-        Contexts x.
-    beta : array-like of shape (n_features,)
-        Coefficients of the truth.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Scale of the three demands in each context.
-    """
+    """The scale σ(x) of the demands in contexts (n_samples, n_features), given the truth's β."""
     return np.exp(context_index(contexts, beta))
 
 
 def oracle_inventory_decision(
     scale: ArrayLike, *, transposed: bool = False
 ) -> Float[np.ndarray, "n 3"]:
-    """The best stocks when the truth is known.
+    """The best stocks when the truth is known, z*(x) = σ(x)·z₁.
+
+    z₁ is (1.178, 2.380, 4.391), or (0.863, 2.359, 4.795) if transposed.
 
     Parameters
     ----------
@@ -178,48 +143,22 @@ def oracle_inventory_decision(
         Scale σ(x), as returned by `make_inventory` or `inventory_scale`.
     transposed : bool, default=False
         Whether the costs are those of the transposed matrix S.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, 3)
-        z*(x) = σ(x)·z₁ with z₁ = (1.178, 2.380, 4.391), or (0.863, 2.359, 4.795) if transposed.
     """
     return _check_scale(scale)[:, None] * _UNIT_DECISIONS[transposed]
 
 
 def oracle_inventory_loss(scale: ArrayLike, *, transposed: bool = False) -> Float[np.ndarray, "n"]:
-    """The expected loss of the oracle's decision in each context; no rule does better.
+    """The oracle's expected loss σ(x)·Ψ₁ in each context; no rule does better.
 
-    Parameters
-    ----------
-    scale : array-like of shape (n_samples,)
-        Scale σ(x), as returned by `make_inventory` or `inventory_scale`.
-    transposed : bool, default=False
-        Whether the costs are those of the transposed matrix S.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        E[Ψ(z*(x), y) | x] = σ(x)·Ψ₁ with Ψ₁ = 3.4046, or 3.2893 if transposed.
+    Ψ₁ is 3.4046, or 3.2893 if transposed. The parameters are those of `oracle_inventory_decision`.
     """
     return _check_scale(scale) * _UNIT_LOSSES[transposed]
 
 
 def mean_oracle_inventory_loss(beta: ArrayLike, *, transposed: bool = False) -> float:
-    """The oracle's expected loss over contexts and demands: Ψ₁·exp(βᵀΣβ/2).
+    """The oracle's expected loss over contexts and demands, given the truth's β: Ψ₁·exp(βᵀΣβ/2).
 
-    Parameters
-    ----------
-    beta : array-like of shape (n_features,)
-        Coefficients of the truth.
-    transposed : bool, default=False
-        Whether the costs are those of the transposed matrix S.
-
-    Returns
-    -------
-    float
-        The mean of `oracle_inventory_loss` over the law of the contexts: βᵀx is normal with
-        variance βᵀΣβ.
+    It is the mean of `oracle_inventory_loss` over the contexts: βᵀx is normal with variance βᵀΣβ.
     """
     beta = check_beta(beta, np.size(beta))
     variance = beta @ context_covariance(beta.size) @ beta
@@ -229,21 +168,10 @@ def mean_oracle_inventory_loss(beta: ArrayLike, *, transposed: bool = False) -> 
 def expected_inventory_loss(
     decisions: ArrayLike, scale: ArrayLike, *, transposed: bool = False
 ) -> Float[np.ndarray, "n"]:
-    """The expected loss of any decisions to rounding error, free of the noise of demands.
+    """The expected loss E[Ψ(z, y) | x] of any stocks to rounding error, free of sampled demands.
 
-    Parameters
-    ----------
-    decisions : array-like of shape (n_samples, 3)
-        Stocks of the three products, one row per context, none negative.
-    scale : array-like of shape (n_samples,)
-        Scale σ(x) of the same contexts.
-    transposed : bool, default=False
-        Whether the costs are those of the transposed matrix S.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        E[Ψ(z, y) | x].
+    ``decisions`` (n_samples, 3) are stocks, none negative, in the contexts that have these scales;
+    the other parameters are those of `oracle_inventory_decision`.
     """
     scale = _check_scale(scale)
     decisions = np.asarray(decisions, dtype=float)

@@ -74,37 +74,16 @@ def make_newsvendor(
     >>> train = make_newsvendor(400, 10, random_state=0)
     >>> test = make_newsvendor(100_000, 10, beta=train.beta, random_state=1)
     """
-    drawn = draw_contexts(n_samples, n_features, beta, random_state, streams=1)
-    (noise_stream,) = drawn.streams
-    signal = newsvendor_signal(drawn.contexts, drawn.beta)
+    drawn, (noise,) = draw_contexts(n_samples, n_features, beta, random_state, streams=1)
+    signal = newsvendor_signal(drawn.data, drawn.beta)
     # 1 − U lies in (0, 1]: the upper tail is never asked for at probability zero.
-    demands = _upper_quantile(1.0 - noise_stream.random(n_samples), signal)
-    return Bunch(
-        data=drawn.contexts,
-        target=demands,
-        beta=drawn.beta,
-        signal=signal,
-        conditional_mean=_conditional_mean(signal),
-        feature_names=drawn.feature_names,
-        DESCR=__doc__,
-    )
+    demands = _upper_quantile(1.0 - noise.random(n_samples), signal)
+    mean = _conditional_mean(signal)
+    return Bunch(**drawn, target=demands, signal=signal, conditional_mean=mean, DESCR=__doc__)
 
 
 def newsvendor_signal(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray, "n"]:
-    """The signal s(x) = c·[sin(2βᵀx) + 2·exp(−16(βᵀx)²) + 1], never negative.
-
-    Parameters
-    ----------
-    contexts : array-like of shape (n_samples, n_features)
-        Contexts x.
-    beta : array-like of shape (n_features,)
-        Coefficients of the truth.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Location of the truncated normal demand in each context.
-    """
+    """The signal s(x) in each context (n_samples, n_features), given the truth's ``beta``."""
     index = context_index(contexts, beta)
     return _AMPLITUDE * (np.sin(2 * index) + 2 * np.exp(-16 * index**2) + 1)
 
@@ -112,7 +91,7 @@ def newsvendor_signal(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray,
 def oracle_newsvendor_decision(
     signal: ArrayLike, holding: float = 0.6, stockout: float = 1.0
 ) -> Float[np.ndarray, "n"]:
-    """The best order quantity when the truth is known: the b/(h+b) quantile of y | x.
+    """The best orders z*(x) when the truth is known: the b/(h+b) quantile of y | x.
 
     Parameters
     ----------
@@ -120,11 +99,6 @@ def oracle_newsvendor_decision(
         Signal s(x), as returned by `make_newsvendor` or `newsvendor_signal`.
     holding, stockout : float, default=0.6 and 1.0
         Unit costs h and b of ordering too much and too little.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        z*(x) = s − Φ⁻¹(h/(h+b)·Φ(s)).
     """
     _check_costs(holding, stockout)
     return _upper_quantile(holding / (holding + stockout), np.asarray(signal, dtype=float))
@@ -137,19 +111,8 @@ def oracle_newsvendor_loss(
 
     Its mean over test contexts is the oracle loss of the coefficient of prescriptiveness.
     Where the truncation hardly bites (large signal) it is that of unit Gaussian noise,
-    (h+b)·φ(Φ⁻¹(b/(h+b))), 0.6067 at the default costs; elsewhere it is smaller.
-
-    Parameters
-    ----------
-    signal : array-like of shape (n_samples,)
-        Signal s(x), as returned by `make_newsvendor` or `newsvendor_signal`.
-    holding, stockout : float, default=0.6 and 1.0
-        Unit costs h and b of ordering too much and too little.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        E[Ψ(z*(x), y) | x].
+    (h+b)·φ(Φ⁻¹(b/(h+b))), 0.6067 at the default costs; elsewhere it is smaller. The parameters are
+    those of `oracle_newsvendor_decision`.
     """
     decisions = oracle_newsvendor_decision(signal, holding, stockout)
     return expected_newsvendor_loss(decisions, signal, holding, stockout)
@@ -158,21 +121,12 @@ def oracle_newsvendor_loss(
 def expected_newsvendor_loss(
     decisions: ArrayLike, signal: ArrayLike, holding: float = 0.6, stockout: float = 1.0
 ) -> Float[np.ndarray, "n"]:
-    """The exact expected loss of any decisions, free of the noise of sampled demands.
+    """The exact expected loss of any orders, free of the noise of sampled demands.
 
-    Parameters
-    ----------
-    decisions : array-like of shape (n_samples,)
-        Order quantities, one per context.
-    signal : array-like of shape (n_samples,)
-        Signal s(x) of the same contexts.
-    holding, stockout : float, default=0.6 and 1.0
-        Unit costs h and b of ordering too much and too little.
+        E[Ψ(z, y) | x] = h·(z − E[y|x]) + (h+b)·E[(y−z)⁺ | x]
 
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        E[Ψ(z, y) | x] = h·(z − E[y|x]) + (h+b)·E[(y−z)⁺ | x].
+    ``decisions`` (n_samples,) are orders in the contexts that have these signals; the other
+    parameters are those of `oracle_newsvendor_decision`.
     """
     _check_costs(holding, stockout)
     decisions = np.asarray(decisions, dtype=float)

@@ -14,16 +14,8 @@ from types import ModuleType
 import numpy as np
 from sklearn.utils import Bunch
 
-_NUMERIC = (
-    "is_holiday",
-    "is_closed",
-    "weekend",
-    "wind",
-    "clouds",
-    "rain",
-    "sunshine",
-    "temperature",
-)
+_FLAGS = ("is_holiday", "is_closed", "weekend")
+_WEATHER = ("wind", "clouds", "rain", "sunshine", "temperature")
 _CATEGORIES = {
     "weekday": ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"),
     "month": ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
@@ -73,12 +65,10 @@ def load_restaurant(dishes: str | Iterable[str] | None = None, as_frame: bool = 
     Returns
     -------
     sklearn.utils.Bunch
-        ``data`` (765, 27), the features as float64 in this fixed order: is_holiday,
-        is_closed, weekend, wind, clouds, rain, sunshine, temperature, weekday_MON …
-        weekday_SUN, month_JAN … month_DEC; ``target`` (765,) or (765, n_dishes), portions
-        a day as float64; ``feature_names``; ``target_names``; ``dates`` (765,) as
-        datetime64[D], ascending; ``DESCR``, which says more about the columns, and why the
-        year is not among them.
+        ``data`` (765, 27), the features as float64 in a fixed order; ``target`` (765,) or
+        (765, n_dishes), portions a day as float64; ``feature_names``; ``target_names``; ``dates``
+        (765,) as datetime64[D], ascending; ``DESCR``, which explains the columns, and why the year
+        is not among them.
 
     Examples
     --------
@@ -92,7 +82,7 @@ def load_restaurant(dishes: str | Iterable[str] | None = None, as_frame: bool = 
     text = files("hedgerow.datasets").joinpath("yaz.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
 
-    columns = {name: [float(row[name]) for row in rows] for name in _NUMERIC}
+    columns = {name: [float(row[name]) for row in rows] for name in (*_FLAGS, *_WEATHER)}
     for name, values in _CATEGORIES.items():
         for value in values:
             columns[f"{name}_{value}"] = [float(row[name] == value) for row in rows]
@@ -120,24 +110,18 @@ def load_restaurant(dishes: str | Iterable[str] | None = None, as_frame: bool = 
 def _check_dishes(dishes: str | Iterable[str] | None) -> list[str]:
     if dishes is None:
         return list(_DISHES)
+    known = f"The known dishes are {', '.join(_DISHES)}."
     if not isinstance(dishes, Iterable):
-        raise TypeError(
-            f"dishes must be None, a dish or a list of dishes, got {dishes!r}. {_known_dishes()}"
-        )
+        raise TypeError(f"dishes must be None, a dish or a list of dishes, got {dishes!r}. {known}")
     chosen = [dishes] if isinstance(dishes, str) else [str(dish) for dish in dishes]
     unknown = [dish for dish in chosen if dish not in _DISHES]
     if unknown:
-        raise ValueError(f"unknown dishes {unknown}. {_known_dishes()}")
+        raise ValueError(f"unknown dishes {unknown}. {known}")
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(
-            f"dishes must name at least one dish, and each only once, got {chosen}. "
-            f"{_known_dishes()}"
+            f"dishes must name at least one dish, and each only once, got {chosen}. {known}"
         )
     return chosen
-
-
-def _known_dishes() -> str:
-    return f"The known dishes are {', '.join(_DISHES)}."
 
 
 def _import_pandas() -> ModuleType:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from hedgerow import _checks
 from hedgerow.describe.page_form import PageForm
 
 EDGE = 1e-3
@@ -103,6 +104,24 @@ class DecisionSet(eqx.Module):
         derivatives; and ``alone``: whether they depend on raw number k only, and are one.
         """
         return None
+
+
+class UnitFree(DecisionSet):
+    """A set that its dimension says everything of, and that is the same in all units (abstract)."""
+
+    size: int = eqx.field(static=True)
+
+    def __init__(self, dimension: int = 1) -> None:
+        self.size = _checks.count("dimension", dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.size
+
+    def in_units(self, unit: Any) -> DecisionSet:
+        """The set again."""
+        return self
 
 
 def interval_blocks(name: str, low: np.ndarray, high: np.ndarray, first: int = 0) -> list[Block]:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from hedgerow import _checks
-from hedgerow.decisions.base import EDGE, Block, DecisionSet, interval_blocks, mapped
+from hedgerow.decisions.base import EDGE, Block, DecisionSet, UnitFree, interval_blocks, mapped
 from hedgerow.describe.page_form import PageForm, asset
 
 
@@ -50,18 +50,8 @@ class Intervals(DecisionSet):
         return [PageForm(asset("hedgerow.decisions", "intervals.js"), parameters)]
 
 
-class Free(Intervals):
+class Free(UnitFree, Intervals):
     """All of R^d."""
-
-    size: int = eqx.field(static=True)
-
-    def __init__(self, dimension: int = 1) -> None:
-        self.size = _checks.count("dimension", dimension)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Identity."""
@@ -75,27 +65,13 @@ class Free(Intervals):
         """Whether every coordinate is finite."""
         return jnp.all(jnp.isfinite(jnp.asarray(point)), axis=-1)
 
-    def in_units(self, unit: Any) -> DecisionSet:
-        """All of R^d again."""
-        return self
-
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """None."""
         return np.full(self.size, -np.inf), np.full(self.size, np.inf)
 
 
-class Nonnegative(Intervals):
+class Nonnegative(UnitFree, Intervals):
     """The orthant z >= 0."""
-
-    size: int = eqx.field(static=True)
-
-    def __init__(self, dimension: int = 1) -> None:
-        self.size = _checks.count("dimension", dimension)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """softplus(raw)."""
@@ -108,10 +84,6 @@ class Nonnegative(Intervals):
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether every coordinate is at least -tolerance."""
         return jnp.all(jnp.asarray(point) >= -tolerance, axis=-1)
-
-    def in_units(self, unit: Any) -> DecisionSet:
-        """The orthant again."""
-        return self
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """From 0 on."""

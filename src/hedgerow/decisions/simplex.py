@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from hedgerow import _checks
-from hedgerow.decisions.base import EDGE, Block, DecisionSet, mapped
+from hedgerow.decisions.base import EDGE, Block, UnitFree, mapped
 from hedgerow.describe.page_form import PageForm, asset
 
 SHARE = 0.3
@@ -19,18 +18,11 @@ SHARE = 0.3
 through softmax are proportional to the shares themselves, so smaller ones hardly ever grow."""
 
 
-class Simplex(DecisionSet):
+class Simplex(UnitFree):
     """z >= 0 with coordinates that sum to 1 (portfolio weights, mixing proportions)."""
-
-    size: int = eqx.field(static=True)
 
     def __init__(self, dimension: int) -> None:
         self.size = _checks.count("dimension", dimension, least=2)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return self.size
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """softmax(raw)."""
@@ -54,10 +46,6 @@ class Simplex(DecisionSet):
     def scalable(self) -> np.ndarray:
         """Shares have no units."""
         return np.zeros(self.dimension, dtype=bool)
-
-    def in_units(self, unit: Any) -> DecisionSet:
-        """The simplex again."""
-        return self
 
     def blocks(self, first: int = 0) -> list[Block]:
         """One block, with the corners of the simplex."""

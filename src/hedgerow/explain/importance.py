@@ -119,16 +119,13 @@ def permutation_importance(
 
 def correlation(first: Any, second: Any) -> float:
     """Return Pearson's correlation of two sets of values; NaN if one of them does not vary."""
-    one, two = (np.asarray(_values(given), np.float64).ravel() for given in (first, second))
+    given = [getattr(values, "values", values) for values in (first, second)]
+    one, two = (np.asarray(values, np.float64).ravel() for values in given)
     if one.shape != two.shape:
         raise ValueError(f"The two have {one.size} and {two.size} values; they must be as many.")
     if len(one) < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
         return float("nan")
     return float(np.corrcoef(one, two)[0, 1])
-
-
-def _values(given: Any) -> Any:
-    return getattr(given, "values", given)
 
 
 def _asked(

@@ -94,28 +94,21 @@ class Lens(ABC):
         """
         steps = weights[:, None] * (end - starts)
 
-        def integrand(alphas: np.ndarray) -> np.ndarray:
+        def summed(work: Callable[[slice], np.ndarray], alphas: np.ndarray) -> np.ndarray:
             pieces = _slices(len(starts), len(alphas) * self._cost(1))
-            found = [self._line_sums(starts[piece], end, alphas, steps[piece]) for piece in pieces]
-            return np.sum(found, axis=0)
+            return np.sum([work(piece) for piece in pieces], axis=0)
+
+        def integrand(alphas: np.ndarray) -> np.ndarray:
+            return summed(lambda i: self._line_sums(starts[i], end, alphas, steps[i]), alphas)
 
         def total(alphas: np.ndarray) -> np.ndarray:
-            pieces = _slices(len(starts), len(alphas) * self._cost(1))
-            found = [
-                np.tensordot(
-                    weights[piece], self._along(starts[piece], end, alphas), axes=((0,), (1,))
-                )
-                for piece in pieces
-            ]
-            return np.sum(found, axis=0)
+            def decisions(i: slice) -> np.ndarray:
+                found = _along(self._decide, starts[i], end, alphas)
+                return np.tensordot(weights[i], found, axes=((0,), (1,)))
+
+            return summed(decisions, alphas)
 
         return integrate(integrand, total, tolerance)
-
-    def _along(self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-        """Decisions at start + α(end − start), (m, rows, k)."""
-        points = starts + alphas[:, None, None] * (end - starts)
-        found = self._decide(points.reshape(-1, starts.shape[1]))
-        return found.reshape(len(alphas), len(starts), -1)
 
     def in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
         """Do work on standardised contexts in pieces that memory can hold."""
@@ -218,9 +211,7 @@ class SmoothLens(Lens):
     def _line_sums(
         self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
     ) -> np.ndarray:
-        points = starts + alphas[:, None, None] * (end - starts)
-        found = self._gradients(points.reshape(-1, starts.shape[1]))
-        found = found.reshape(len(alphas), len(starts), *found.shape[1:])
+        found = _along(self._gradients, starts, end, alphas)
         return np.einsum("mnkd,nd->mkd", found, steps)
 
 
@@ -262,6 +253,13 @@ def gathered(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[
 def _slices(rows: int, cost: int) -> Iterator[slice]:
     step = max(1, NUMBERS_AT_ONCE // max(1, cost))
     return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def _along(work: Callable, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    """What ``work`` finds at start + α(end − start), (m, rows, …)."""
+    points = starts + alphas[:, None, None] * (end - starts)
+    found = work(points.reshape(-1, starts.shape[1]))
+    return found.reshape(len(alphas), len(starts), *found.shape[1:])
 
 
 def _one(rule: FittedRule, x: jax.Array) -> jax.Array:

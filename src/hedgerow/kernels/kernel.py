@@ -50,6 +50,21 @@ class Kernel(eqx.Module):
             return self.epsilon * self.scale
         return self.scale * jnp.sqrt(self.epsilon / 2)
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is a whole Gaussian, not a Laplace density and not truncated."""
+        return self.order == 2 and self.low is None
+
+    @property
+    def open_scales(self) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+        """Scales of the coordinates that can fall without end, and of those that can rise; else 0.
+
+        In the arrays' own precision, whether NumPy's or JAX's.
+        """
+        if self.low is None or self.high is None:
+            return self.scale, self.scale
+        return self.scale * (self.low == -math.inf), self.scale * (self.high == math.inf)
+
     def bounds(self, centre: Float[Array, "*b d"]) -> tuple[Array, Array]:
         """The support relative to the centre."""
         if self.low is None or self.high is None:
@@ -105,7 +120,7 @@ class Kernel(eqx.Module):
         ``anchor``, ``low`` and ``high`` are absolute positions; None is an infinite end. Evaluated
         so that nothing overflows and no two large terms cancel, whatever the slope.
         """
-        if self.order == 2 and self.low is None:
+        if self.gaussian:
             if low is None and high is not None:
                 return _log_tilted_tail(slope, anchor - centre, high - centre, self.width)
             if low is not None and high is None:

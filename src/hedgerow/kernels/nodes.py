@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -24,14 +25,19 @@ from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.kernels.kernel import NEVER, Kernel
 
+Centres = Float[Array, "*b d"]
+Weighted = tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]
+"""Nodes around each centre, and their log-weights."""
+
 
 class Nodes(Component):
     """A rule that hands out nodes and log-weights around centres (abstract)."""
 
+    def __post_init__(self) -> None:
+        self.check()
+
     @abstractmethod
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
 
     def reference(self) -> Reference | None:
@@ -39,20 +45,17 @@ class Nodes(Component):
         return None
 
 
+@dataclass(eq=False, repr=False)
 class MonteCarlo(Nodes):
     """Independent draws from the kernel, equally weighted."""
 
-    def __init__(self, n: int = 8) -> None:
-        self.n = n
-        self.check()
+    n: int = 8
 
     def check(self) -> None:
         """There must be at least one node."""
         _checks.count("n", self.n)
 
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Draw n nodes per centre."""
         shape = (*centre.shape[:-1], self.n, centre.shape[-1])
         if kernel.low is None:
@@ -65,6 +68,7 @@ class MonteCarlo(Nodes):
         return nodes, jnp.full(shape[:-1], -math.log(self.n), centre.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class Sobol(Nodes):
     """Scrambled Sobol points, shifted at random (modulo 1) for each centre, equally weighted.
 
@@ -76,18 +80,14 @@ class Sobol(Nodes):
         Seed of the scrambling.
     """
 
-    def __init__(self, n: int = 64, seed: int = 0) -> None:
-        self.n = n
-        self.seed = seed
-        self.check()
+    n: int = 64
+    seed: int = 0
 
     def check(self) -> None:
         """There must be at least one node."""
         _checks.count("n", self.n)
 
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Shift the one scrambled point set for each centre."""
         dimension = centre.shape[-1]
         sequence = qmc.Sobol(dimension, scramble=True, rng=self.seed)
@@ -99,6 +99,7 @@ class Sobol(Nodes):
         return nodes, jnp.full(nodes.shape[:-1], -math.log(self.n), centre.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class GaussQuadrature(Nodes):
     """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (panels).
 
@@ -119,12 +120,9 @@ class GaussQuadrature(Nodes):
 
     traced = ("reach",)
     MOST: ClassVar[int] = 2_000_000
-
-    def __init__(self, n: int = 32, panels: int | None = None, reach: Any = None) -> None:
-        self.n = n
-        self.panels = panels
-        self.reach = reach
-        self.check()
+    n: int = 32
+    panels: int | None = None
+    reach: Any = None
 
     def check(self) -> None:
         """There must be at least one node per coordinate."""
@@ -132,9 +130,7 @@ class GaussQuadrature(Nodes):
         if self.panels is not None:
             _checks.count("panels", self.panels)
 
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return the product rule; ``key`` is not used."""
         offsets, log_weights = self._per_coordinate(kernel, centre)
         per_axis, dimension = offsets.shape[-2:]
@@ -188,6 +184,7 @@ class GaussQuadrature(Nodes):
         return offsets, jax.nn.log_softmax(log_weights, axis=-2)
 
 
+@dataclass(eq=False, repr=False)
 class Reference(Nodes):
     """The points of a discrete reference measure ν: sums over it are exact, not sampled.
 
@@ -199,16 +196,10 @@ class Reference(Nodes):
     """
 
     traced = ("points", "weights")
+    points: Array | np.ndarray
+    weights: Array | np.ndarray | None = None
 
-    def __init__(
-        self, points: Array | np.ndarray, weights: Array | np.ndarray | None = None
-    ) -> None:
-        self.points = points
-        self.weights = weights
-
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return the reference points with normalised kernel weights; ``key`` is not used."""
         log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
         points = jnp.asarray(self.points, centre.dtype)
@@ -230,6 +221,7 @@ class Reference(Nodes):
         return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
 
 
+@dataclass(eq=False, repr=False)
 class Anchored(Nodes):
     """Another rule's nodes, and the centre itself as a last node of no weight.
 
@@ -237,22 +229,14 @@ class Anchored(Nodes):
     """
 
     traced = ("nodes",)
+    nodes: Nodes
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
-
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Append the centre."""
-        nodes, log_weights = self.nodes(kernel, centre, key)
-        weightless = jnp.full_like(log_weights[..., :1], NEVER)
-        return (
-            jnp.concatenate([nodes, centre[..., None, :]], axis=-2),
-            jnp.concatenate([log_weights, weightless], axis=-1),
-        )
+        return _with_weightless(self.nodes(kernel, centre, key), centre[..., None, :])
 
 
+@dataclass(eq=False, repr=False)
 class Scattered(Nodes):
     """Another rule's nodes, and places common to all centres: where searches start.
 
@@ -261,21 +245,22 @@ class Scattered(Nodes):
     """
 
     traced = ("nodes", "places", "moved")
+    nodes: Nodes
+    places: Any
+    moved: Any
 
-    def __init__(self, nodes: Nodes, places: Any, moved: Any) -> None:
-        self.nodes = nodes
-        self.places = places
-        self.moved = moved
-
-    def __call__(
-        self, kernel: Kernel, centre: Float[Array, "*b d"], key: PRNGKeyArray
-    ) -> tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]:
+    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Append the places; pinned coordinates are the centre's as well."""
-        nodes, log_weights = self.nodes(kernel, centre, key)
         moved = jnp.asarray(self.moved) & (kernel.scale > 0)
         places = jnp.where(moved, jnp.asarray(self.places, centre.dtype), centre[..., None, :])
-        weightless = jnp.full(places.shape[:-1], NEVER, centre.dtype)
-        return (
-            jnp.concatenate([nodes, places], axis=-2),
-            jnp.concatenate([log_weights, weightless], axis=-1),
-        )
+        return _with_weightless(self.nodes(kernel, centre, key), places)
+
+
+def _with_weightless(weighted: Weighted, places: Array) -> Weighted:
+    """Append nodes (…, places, d) that take no part in sums."""
+    nodes, log_weights = weighted
+    weightless = jnp.full(places.shape[:-1], NEVER, log_weights.dtype)
+    return (
+        jnp.concatenate([nodes, places], axis=-2),
+        jnp.concatenate([log_weights, weightless], axis=-1),
+    )

@@ -59,6 +59,9 @@ class Loss(Component):
 
     outcome_support: Any = None
 
+    def __post_init__(self) -> None:
+        self.check()
+
     @abstractmethod
     def __call__(self, z: Any, y: Any) -> Any:
         """Loss of decisions z (…, decisions) at outcomes y (…, outcomes)."""
@@ -109,9 +112,7 @@ class Loss(Component):
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the one decision that is best on average, found by L-BFGS from raw = 0."""
-        if len(outcomes) > CONSTANT_ROWS:
-            rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
-            outcomes, weights = outcomes[rows], weights[rows]
+        outcomes, weights = thinned(outcomes, weights)
         decision_set = self.decisions_for(outcomes.shape[1])
         share = weights / weights.sum()
         with jax.enable_x64(True):
@@ -159,6 +160,11 @@ class Loss(Component):
         """Return inner expectations under a kernel like this one, if they are known."""
         return None
 
+    def outcome_cost(self, order: int, scale: Any) -> Kernel:
+        """The cost of moving outcomes within the support, as a kernel; its ε is not used."""
+        support: Any = self.support_for(len(scale)) or (None, None)
+        return Kernel(order, jnp.ones(()), scale, *support)
+
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
         """Return (z, y, penalty) → the u that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }.
 
@@ -175,29 +181,23 @@ class Loss(Component):
         """
         return None
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
 
         Here by probing: how fast Ψ grows per unit of transport cost along rays from the median
         outcome in the directions the support leaves open, far beyond the outcomes seen. A ratio
         that keeps rising means that no penalty suffices; one that dies away means that any does.
         """
-        middle = np.median(outcomes, axis=0)
-        directions = _open_directions(self.support_for(outcomes.shape[1]), outcomes.shape[1])
+        middle, scale = np.median(outcomes, axis=0), np.asarray(cost.scale)
+        directions = _open_directions(cost)
         if not len(directions):
             return 0.0
-        radii = np.array([1e3, 1e6]) * max(1.0, np.max(np.abs(outcomes - middle) / y_scale))
-        moved = middle + radii[:, None, None] * directions * y_scale
+        radii = np.array([1e3, 1e6]) * max(1.0, np.max(np.abs(outcomes - middle) / scale))
+        moved = middle + radii[:, None, None] * directions * scale
         with jax.enable_x64(True):
             growth = np.asarray(self(constant, moved)) - np.asarray(self(constant, middle))
-        cost = radii[:, None] ** order * np.sum(np.abs(directions) ** order, axis=-1)
-        near, far = growth / cost
+        steps = np.sum(np.abs(directions) ** cost.order, axis=-1)
+        near, far = growth / (radii[:, None] ** cost.order * steps)
         if not np.all(np.isfinite([near, far])):
             return np.inf
         rising = (far > 0) & (far > 1.5 * np.maximum(near, 0))
@@ -206,16 +206,15 @@ class Loss(Component):
         return float(np.max(np.where(far < near / 10, 0.0, np.maximum(far, 0.0))))
 
 
+@dataclass(eq=False, repr=False)
 class RescaledLoss(Loss):
     """A loss restated in working units; what it knows about itself, it knows there too."""
 
     traced = ("loss", "y_unit", "z_unit", "loss_unit")
-
-    def __init__(self, loss: Loss, y_unit: Any, z_unit: Any, loss_unit: Any) -> None:
-        self.loss = loss
-        self.y_unit = y_unit
-        self.z_unit = z_unit
-        self.loss_unit = loss_unit
+    loss: Loss
+    y_unit: Any
+    z_unit: Any
+    loss_unit: Any
 
     @property
     def terms(self) -> int:
@@ -274,14 +273,30 @@ def namespace(*arrays: Any) -> Any:
     return jnp if any(isinstance(array, jax.Array) for array in arrays) else np
 
 
-def _open_directions(support: tuple[np.ndarray, np.ndarray] | None, dimension: int) -> np.ndarray:
+def thinned(outcomes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most ``CONSTANT_ROWS`` rows, evenly spaced."""
+    if len(outcomes) <= CONSTANT_ROWS:
+        return outcomes, weights
+    rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
+    return outcomes[rows], weights[rows]
+
+
+def declared(decision_set: Any, dimension: int, because: str) -> DecisionSet:
+    """Return the decision set a loss was given, if it is one, and of this dimension."""
+    hint = "a decision set such as hedgerow.Nonnegative(3)"
+    _checks.instance("decision_set", decision_set, DecisionSet, hint)
+    if decision_set.dimension != dimension:
+        raise ValueError(f"decision_set has dimension {decision_set.dimension}, but {because}.")
+    return decision_set
+
+
+def _open_directions(cost: Kernel) -> np.ndarray:
     """Coordinate directions and diagonals along which the outcome support is unbounded."""
+    falling, rising = (np.asarray(scale) > 0 for scale in cost.open_scales)
+    dimension = len(falling)
     axes = np.eye(dimension)
     ones = np.ones((1, dimension))
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (2 * dimension, dimension))
     directions = np.concatenate([axes, -axes, ones, -ones, signs])
-    if support is None:
-        return directions
-    low, high = support
-    blocked = ((directions > 0) & np.isfinite(high)) | ((directions < 0) & np.isfinite(low))
+    blocked = ((directions > 0) & ~rising) | ((directions < 0) & ~falling)
     return directions[~blocked.any(axis=1)]

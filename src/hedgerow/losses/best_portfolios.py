@@ -13,6 +13,7 @@ import numpy as np
 
 from hedgerow.decisions import Free, Product, Simplex
 from hedgerow.losses.recourse import minimise_mean
+from hedgerow.losses.recourse.warm_solver import silent_highs
 
 NEGLIGIBLE = 1e-12
 """Of the largest variance, added to the diagonal: with few days the covariance is singular."""
@@ -51,21 +52,17 @@ def best_mean_cvar(
 def _on_simplex(covariance: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Minimise w'Σw − gain·w over w ≥ 0, Σw = 1."""
     n = len(gain)
-    model = highspy.HighsModel()
-    lp, hessian = model.lp_, model.hessian_
-    lp.num_col_, lp.num_row_ = n, 1
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = -gain, np.zeros(n), np.ones(n)
-    lp.row_lower_ = lp.row_upper_ = np.ones(1)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = np.array([0, n]), np.arange(n)
-    lp.a_matrix_.value_ = np.ones(n)
+    assets = np.arange(n, dtype=np.int32)
+    solver = silent_highs()
+    solver.addVars(n, np.zeros(n), np.ones(n))
+    solver.changeColsCost(n, assets, -gain)
+    solver.addRow(1.0, 1.0, n, assets, np.ones(n))
+    hessian = highspy.HighsHessian()
     hessian.dim_, hessian.format_ = n, highspy.HessianFormat.kTriangular
     columns, rows = np.triu_indices(n)
     hessian.start_ = np.concatenate([[0], np.cumsum(np.arange(n, 0, -1))])
     hessian.index_, hessian.value_ = rows, 2 * covariance[rows, columns]
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.passModel(model)
+    solver.passHessian(hessian)
     solver.run()
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         status = solver.modelStatusToString(solver.getModelStatus())

@@ -7,6 +7,7 @@ vectorises it. Inner expectations are taken over sampled nodes, since no closed 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -15,9 +16,10 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.losses.base import Loss
+from hedgerow.losses.base import Loss, namespace
 
 
+@dataclass(eq=False, repr=False)
 class CustomLoss(Loss):
     """A loss given as a function.
 
@@ -40,33 +42,21 @@ class CustomLoss(Loss):
     """
 
     traced = ("decision_set",)
-
-    def __init__(
-        self,
-        function: Callable[[Any, Any], Any],
-        decision_set: DecisionSet,
-        outcome_support: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.function = function
-        self.decision_set = decision_set
-        self.outcome_support = outcome_support
-        self.check()
+    function: Callable[[Any, Any], Any]
+    decision_set: DecisionSet
+    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """The function is callable and the decision set is one."""
         if not callable(self.function):
             raise TypeError(f"function must be callable as function(z, y), got {self.function!r}.")
-        _checks.instance(
-            "decision_set",
-            self.decision_set,
-            DecisionSet,
-            "a decision set such as hedgerow.Free(1)",
-        )
+        hint = "a decision set such as hedgerow.Free(1)"
+        _checks.instance("decision_set", self.decision_set, DecisionSet, hint)
 
     def __call__(self, z: Any, y: Any) -> Any:
         """Vectorise the function over leading batch axes."""
         vectorised = jnp.vectorize(self.function, signature="(k),(d)->()")
-        if any(isinstance(array, jax.Array) for array in (z, y)):
+        if namespace(z, y) is jnp:
             return vectorised(jnp.asarray(z), jnp.asarray(y))
         with jax.enable_x64(True):
             return np.asarray(vectorised(jnp.asarray(z), jnp.asarray(y)))

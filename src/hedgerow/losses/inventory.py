@@ -10,6 +10,7 @@ A pair (i, j) with s_ij = ∞ is not served. With only i = j, at no cost, this i
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from hedgerow.losses.recourse import StandardForm
 from hedgerow.losses.two_stage import RecourseLoss
 
 
+@dataclass(eq=False, repr=False)
 class InventorySubstitution(RecourseLoss):
     """Holding, shortage and substitution costs of products that may stand in for each other.
 
@@ -50,24 +52,13 @@ class InventorySubstitution(RecourseLoss):
     """
 
     traced = ("holding", "shortage", "substitution", "purchase", "decision_set")
-
-    def __init__(
-        self,
-        holding: Any,
-        shortage: Any,
-        substitution: Any,
-        purchase: Any = 0.0,
-        *,
-        decision_set: DecisionSet | None = None,
-        outcome_support: tuple[Any, Any] = (0.0, np.inf),
-    ) -> None:
-        self.holding = holding
-        self.shortage = shortage
-        self.substitution = substitution
-        self.purchase = purchase
-        self.decision_set = decision_set
-        self.outcome_support = outcome_support
-        self.check()
+    holding: Any
+    shortage: Any
+    substitution: Any
+    purchase: Any = 0.0
+    _: KW_ONLY
+    decision_set: DecisionSet | None = None
+    outcome_support: tuple[Any, Any] = (0.0, np.inf)
 
     def second_stage(self) -> StandardForm:
         """One recourse column per allowed pair, per leftover and per shortage."""
@@ -103,11 +94,9 @@ class InventorySubstitution(RecourseLoss):
         return np.where(self.decisions_for(len(outcome_unit)).scalable, outcome_unit, 1.0)
 
     def _decision_set(self, decisions: int) -> DecisionSet:
-        return (
-            Nonnegative(decisions)
-            if self.decision_set is None
-            else super()._decision_set(decisions)
-        )
+        if self.decision_set is None:
+            return Nonnegative(decisions)
+        return super()._decision_set(decisions)
 
     def _substitution(self) -> np.ndarray:
         try:

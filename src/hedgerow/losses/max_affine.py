@@ -11,6 +11,7 @@ transport cost separates into coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -20,10 +21,11 @@ from jaxtyping import Array, Float
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free
 from hedgerow.kernels.kernel import Kernel
-from hedgerow.losses.base import Loss, namespace
+from hedgerow.losses.base import Loss, declared, namespace
 from hedgerow.losses.recourse import minimise_mean
 
 
+@dataclass(eq=False, repr=False)
 class MaxAffine(Loss):
     """A convex piecewise-linear loss, given by its pieces.
 
@@ -49,22 +51,12 @@ class MaxAffine(Loss):
     """
 
     traced = ("constant", "outcome_slope", "decision_slope", "decision_set")
-
-    def __init__(
-        self,
-        constant: Any,
-        outcome_slope: Any,
-        decision_slope: Any,
-        *,
-        decision_set: DecisionSet | None = None,
-        outcome_support: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.constant = constant
-        self.outcome_slope = outcome_slope
-        self.decision_slope = decision_slope
-        self.decision_set = decision_set
-        self.outcome_support = outcome_support
-        self.check()
+    constant: Any
+    outcome_slope: Any
+    decision_slope: Any
+    _: KW_ONLY
+    decision_set: DecisionSet | None = None
+    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """Pieces are finite and equally many in all three arrays."""
@@ -101,13 +93,10 @@ class MaxAffine(Loss):
             raise ValueError(
                 f"outcome_slope has {outcomes} column(s), but Y has {n_outcomes} column(s)."
             )
-        decision_set = Free(decisions) if self.decision_set is None else self.decision_set
-        if decision_set.dimension != decisions:
-            raise ValueError(
-                f"decision_set has dimension {decision_set.dimension}, but decision_slope has "
-                f"{decisions} column(s)."
-            )
-        return decision_set
+        if self.decision_set is None:
+            return Free(decisions)
+        because = f"decision_slope has {decisions} column(s)"
+        return declared(self.decision_set, decisions, because)
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return a minimiser of the mean loss, by cutting planes."""
@@ -151,37 +140,27 @@ class MaxAffine(Loss):
 
         return respond
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """Largest s_y·|slope| along the directions the support leaves open for p = 1; 0 for p = 2.
 
         Only slopes that rise along the direction count.
         """
         slopes = np.asarray(self.outcome_slope)
-        steepest = -slopes.min(axis=0), slopes.max(axis=0)
-        return penalty_of_slopes(order, y_scale, steepest, self.support_for(outcomes.shape[1]))
+        return penalty_of_slopes(cost, (-slopes.min(axis=0), slopes.max(axis=0)))
 
 
-def penalty_of_slopes(
-    order: int,
-    y_scale: np.ndarray,
-    steepest: tuple[np.ndarray, np.ndarray],
-    support: tuple[np.ndarray, np.ndarray] | None,
-) -> float:
-    """Penalty that outweighs a piecewise-linear loss with these falls and rises per outcome."""
-    if order == 2:
+def penalty_of_slopes(cost: Kernel, steepest: tuple[np.ndarray, np.ndarray]) -> float:
+    """Penalty that outweighs a piecewise-linear loss with these slopes as an outcome falls, rises.
+
+    Nothing counts in a direction that the support closes, and nothing at all beside squared costs.
+    """
+    if cost.order == 2:
         return 0.0
-    ends = support or (np.float64(-np.inf), np.float64(np.inf))
-    falls, rises = (
-        np.where(np.isinf(end), np.maximum(slope, 0.0), 0.0)
-        for slope, end in zip(steepest, ends, strict=True)
-    )
-    return float(np.max(y_scale * np.maximum(falls, rises)))
+    needed = 0.0
+    for scale, slope in zip(cost.open_scales, steepest, strict=True):
+        free = np.asarray(scale) > 0
+        needed = max(needed, float(np.max(np.asarray(scale)[free] * slope[free], initial=0.0)))
+    return needed
 
 
 def move_along(

@@ -9,6 +9,7 @@ and the log-moment is that of a newsvendor with a single product.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -16,19 +17,21 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import log_ndtr
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from hedgerow import _checks
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import ClosedMoments, namespace
 from hedgerow.losses.best_portfolios import best_mean_cvar
+from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import move_along
-from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
+from hedgerow.losses.portfolio import PortfolioLoss, return_of
 from hedgerow.metrics import cvar
 
 
+@dataclass(eq=False, repr=False)
 class MeanCVaR(PortfolioLoss):
     """Conditional value at risk of the portfolio's loss less ``return_weight`` times the return.
 
@@ -52,18 +55,10 @@ class MeanCVaR(PortfolioLoss):
     """
 
     traced = ("return_weight", "tail")
-
-    def __init__(
-        self,
-        return_weight: float = 1.0,
-        tail: float = 0.05,
-        *,
-        outcome_support: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.return_weight = return_weight
-        self.tail = tail
-        self.outcome_support = outcome_support
-        self.check()
+    return_weight: float = 1.0
+    tail: float = 0.05
+    _: KW_ONLY
+    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """The tail is a share, too."""
@@ -108,53 +103,35 @@ class MeanCVaR(PortfolioLoss):
 
     def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
         """Under Gaussian kernels, where the return is Gaussian."""
-        if kernel.order != 2 or kernel.low is not None:
+        if not kernel.gaussian:
             return None
         return ClosedMoments(
             partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel)
         )
 
-    def _log_moment(
-        self,
-        kernel: Kernel,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b"]:
+    def _log_moment(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Array:
         """Mass of both pieces, each tilted by its slope from where they meet."""
-        kernel, centre = _of_return(z, y, kernel)
-        tail = self._log_mass_below(z, -z[..., :1], kernel, centre, temperature)
-        slope = -self.return_weight / temperature
-        rest = kernel.log_tilted_mass(slope, -z[..., :1], -z[..., :1], None, centre)
-        at_kink = (1 + self.return_weight) * z[..., 0] / temperature
-        return at_kink + log_add(tail, rest)[..., 0]
+        from_kink = self._of_return(kernel, z, y, temperature).log_mass()[..., 0]
+        return (1 + self.return_weight) * z[..., 0] / temperature + from_kink
 
     def _tilted_outcome(
-        self,
-        kernel: Kernel,
-        uniform: Float[Array, "*b d"],
-        z: Float[Array, "*b k"],
-        y: Float[Array, "*b d"],
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
+        self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any
+    ) -> Array:
         """Draw from the kernel, then replace what it says of r by the same quantile of r's tilt."""
-        own, centre = _of_return(z, y, kernel)
+        tilted = self._of_return(kernel, z, y, temperature)
+        width = tilted.kernel.width
         moved = kernel.from_uniform(y, uniform) - y
         along = return_of(z, moved)[..., None]
-        kink = -z[..., :1]
-        slope = -self.return_weight / temperature
+        r = tilted.quantile(log_ndtr(along / width))
+        per_return = kernel.width**2 * z[..., 1:] / width**2
+        return y + moved + per_return * (r - tilted.centre - along)
 
-        def log_mass_below(r: Array) -> Array:
-            tail = self._log_mass_below(z, jnp.minimum(r, kink), own, centre, temperature)
-            rest = own.log_tilted_mass(slope, kink, kink, jnp.maximum(r, kink), centre)
-            return log_add(tail, jnp.where(r > kink, rest, NEVER))
-
-        tail = self._log_mass_below(z, kink, own, centre, temperature)
-        total = log_add(tail, own.log_tilted_mass(slope, kink, kink, None, centre))
-        ends = own.tilted_ends(self._steepest / temperature, centre)
-        r = invert(log_mass_below, total + log_ndtr(along / own.width), ends)
-        per_return = kernel.width**2 * z[..., 1:] / own.width**2
-        return y + moved + per_return * (r - centre - along)
+    def _of_return(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Kinked:
+        """The kernel of r itself, tilted by the loss; a last axis of one."""
+        scale = jnp.sqrt(jnp.sum((z[..., 1:] * kernel.scale) ** 2, axis=-1, keepdims=True))
+        own = eqx.tree_at(lambda k: k.scale, kernel, scale)
+        slopes = -self._steepest / temperature, -self.return_weight / temperature
+        return Kinked(own, return_of(z, y)[..., None], -z[..., :1], *slopes)
 
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """The better of two affine pieces, each moved for its own sake."""
@@ -176,38 +153,19 @@ class MeanCVaR(PortfolioLoss):
         def needed(z: Array) -> Array:
             if cost.order == 2:
                 return jnp.zeros_like(z[..., 0])
-            falling, _ = open_scales(cost)
+            falling, _ = cost.open_scales
             return self._steepest * jnp.max(z[..., 1:] * falling, axis=-1)
 
         return needed
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """What the portfolio with the least max s_i w_i needs: (ω + 1/α)/Σ s_i⁻¹ (p = 1)."""
-        falls, _ = open_ends(self.support_for(outcomes.shape[1]), outcomes.shape[1])
-        if order == 2 or not np.all(falls):
+        falling = np.asarray(cost.open_scales[0])
+        if cost.order == 2 or not np.all(falling):
             return 0.0
-        return float(self._steepest) / float(np.sum(1 / y_scale))
+        return float(self._steepest) / float(np.sum(1 / falling))
 
     @property
     def _steepest(self) -> Any:
         """How fast the loss rises as r falls, in the tail."""
         return self.return_weight + 1 / self.tail
-
-    def _log_mass_below(
-        self, z: Array, r: Array, kernel: Kernel, centre: Array, temperature: Array
-    ) -> Array:
-        """Mass of the tail's piece below r, which is at most where the pieces meet."""
-        return kernel.log_tilted_mass(-self._steepest / temperature, -z[..., :1], None, r, centre)
-
-
-def _of_return(z: Array, y: Array, kernel: Kernel) -> tuple[Kernel, Float[Array, "*b 1"]]:
-    """The kernel of r itself, and its centre; a last axis of one."""
-    scale = jnp.sqrt(jnp.sum((z[..., 1:] * kernel.scale) ** 2, axis=-1, keepdims=True))
-    own = eqx.tree_at(lambda k: k.scale, kernel, scale)
-    return own, return_of(z, y)[..., None]

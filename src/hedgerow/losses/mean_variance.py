@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel, invert
 from hedgerow.losses.base import ClosedMoments
 from hedgerow.losses.best_portfolios import best_mean_variance
-from hedgerow.losses.portfolio import PortfolioLoss, open_ends, open_scales, return_of
+from hedgerow.losses.portfolio import PortfolioLoss, return_of
 
 SCAN, NODES = 16, 24
 """Points at which peaks in g are looked for, and nodes where they were seen."""
@@ -47,6 +48,7 @@ class _Exponent(NamedTuple):
     precision: Float[Array, "*b"]
 
 
+@dataclass(eq=False, repr=False)
 class MeanVariance(PortfolioLoss):
     """Variance of the portfolio's return less ``return_weight`` times the return.
 
@@ -76,13 +78,9 @@ class MeanVariance(PortfolioLoss):
     """
 
     traced = ("return_weight",)
-
-    def __init__(
-        self, return_weight: float = 1.0, *, outcome_support: tuple[Any, Any] | None = None
-    ) -> None:
-        self.return_weight = return_weight
-        self.outcome_support = outcome_support
-        self.check()
+    return_weight: float = 1.0
+    _: KW_ONLY
+    outcome_support: tuple[Any, Any] | None = None
 
     @property
     def level_name(self) -> str:
@@ -118,21 +116,14 @@ class MeanVariance(PortfolioLoss):
 
     def closed_moments(self, kernel: Kernel) -> ClosedMoments:
         """In closed form under Gaussian kernels, by one quadrature under others."""
-        gaussian = kernel.order == 2 and kernel.low is None
-        terms = kernel.scale.shape[0] * (1 if gaussian else NODES)
+        terms = kernel.scale.shape[0] * (1 if kernel.gaussian else NODES)
         return ClosedMoments(
             partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel), terms
         )
 
-    def _log_moment(
-        self,
-        kernel: Kernel,
-        z: Float[Array, "*#b k"],
-        y: Float[Array, "*#b d"],
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b"]:
+    def _log_moment(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Array:
         """Gaussian integral of a quadratic, or the mean of exponentials over g."""
-        if kernel.order == 2 and kernel.low is None:
+        if kernel.gaussian:
             tilted = self._gaussian(z, y, kernel, temperature)
             shifted = tilted.slope**2 * tilted.variance / (2 * tilted.precision)
             return tilted.base + shifted - jnp.log(tilted.precision) / 2
@@ -141,16 +132,11 @@ class MeanVariance(PortfolioLoss):
         return base + jax.nn.logsumexp(log_weights + moments, axis=-1)
 
     def _tilted_outcome(
-        self,
-        kernel: Kernel,
-        uniform: Float[Array, "*b d"],
-        z: Float[Array, "*b k"],
-        y: Float[Array, "*b d"],
-        temperature: Float[Array, ""],
-    ) -> Float[Array, "*b d"]:
+        self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any
+    ) -> Array:
         """Draw from the kernel and stretch along Σw (Gaussian), or draw g, then each asset."""
         w = z[..., 1:]
-        if kernel.order == 2 and kernel.low is None:
+        if kernel.gaussian:
             tilted = self._gaussian(z, y, kernel, temperature)
             moved = kernel.from_uniform(y, uniform) - y
             along = jnp.sum(w * moved, axis=-1)
@@ -186,7 +172,7 @@ class MeanVariance(PortfolioLoss):
 
         For squared costs on an unbounded support.
         """
-        if cost.order != 2 or cost.low is not None:
+        if not cost.gaussian:
             return None
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
@@ -203,24 +189,18 @@ class MeanVariance(PortfolioLoss):
         """Σ (s_i w_i)² for p = 2; for p = 1 none suffices while a return can run away."""
 
         def needed(z: Array) -> Array:
-            squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in open_scales(cost)]
+            squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in cost.open_scales]
             most = jnp.maximum(*squares)
             return most if cost.order == 2 else jnp.where(most > 0, jnp.inf, 0.0)
 
         return needed
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """What the portfolio with the least Σ (s_i w_i)² needs: 1/Σ s_i⁻² (p = 2)."""
-        free = open_ends(self.support_for(outcomes.shape[1]), outcomes.shape[1])
-        if order == 1:
+        free = np.asarray(cost.open_scales) > 0
+        if cost.order == 1:
             return math.inf if np.any(free) else 0.0
-        return 1 / float(np.sum(1 / y_scale**2)) if any(np.all(side) for side in free) else 0.0
+        return 1 / float(np.sum(1 / np.square(cost.scale))) if free.all(axis=1).any() else 0.0
 
     def _gaussian(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> _Exponent:
         """The exponent in ρ, and the precision D that the square leaves of a Gaussian's."""

@@ -11,20 +11,26 @@ for p = 1 and p = 2, truncated or not. With t the temperature λε, and z, ŷ on
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
 from hedgerow.describe.numbers import spanned
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
-from hedgerow.losses.base import ClosedMoments, Loss, namespace
+from hedgerow.kernels.kernel import Kernel
+from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
+from hedgerow.losses.kinked import Kinked
+from hedgerow.losses.max_affine import penalty_of_slopes
+
+COSTS = ("holding", "stockout")
 
 
+@dataclass(eq=False, repr=False)
 class Newsvendor(Loss):
     """Holding and stock-out costs of one product or of several ordered side by side.
 
@@ -47,27 +53,15 @@ class Newsvendor(Loss):
     """
 
     traced = ("holding", "stockout", "decision_set")
-
-    def __init__(
-        self,
-        holding: Any,
-        stockout: Any,
-        *,
-        decision_set: DecisionSet | None = None,
-        outcome_support: tuple[Any, Any] | None = None,
-    ) -> None:
-        self.holding = holding
-        self.stockout = stockout
-        self.decision_set = decision_set
-        self.outcome_support = outcome_support
-        self.check()
+    holding: Any
+    stockout: Any
+    _: KW_ONLY
+    decision_set: DecisionSet | None = None
+    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """Costs are finite, not negative, not both zero, and of one length."""
-        holding, stockout = (
-            _checks.costs("holding", self.holding),
-            _checks.costs("stockout", self.stockout),
-        )
+        holding, stockout = (_checks.costs(name, getattr(self, name)) for name in COSTS)
         if holding.ndim == stockout.ndim == 1 and holding.shape != stockout.shape:
             raise ValueError(
                 f"holding has {holding.size} entries but stockout has {stockout.size}; give one "
@@ -109,7 +103,7 @@ class Newsvendor(Loss):
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """One order per product."""
-        for name in ("holding", "stockout"):
+        for name in COSTS:
             costs = np.asarray(getattr(self, name))
             if costs.ndim == 1 and len(costs) != n_outcomes:
                 raise ValueError(
@@ -118,12 +112,8 @@ class Newsvendor(Loss):
                 )
         if self.decision_set is None:
             return Nonnegative(n_outcomes)
-        if self.decision_set.dimension != n_outcomes:
-            raise ValueError(
-                f"decision_set has dimension {self.decision_set.dimension}, but Y has "
-                f"{n_outcomes} column(s): a newsvendor decides one order per product."
-            )
-        return self.decision_set
+        because = f"Y has {n_outcomes} column(s): a newsvendor decides one order per product"
+        return declared(self.decision_set, n_outcomes, because)
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the b/(b+h) quantile of each product's demand, moved into the decision set."""
@@ -163,28 +153,13 @@ class Newsvendor(Loss):
     def closed_moments(self, kernel: Kernel) -> ClosedMoments:
         """Under every kernel: products are independent, each has two linear pieces."""
 
-        def pieces(z: Array, y: Array, temperature: Any) -> tuple[Any, Any, Array, Array]:
-            over, under = -self.holding / temperature, self.stockout / temperature
-            below = kernel.log_tilted_mass(over, z, None, z, y)
-            return over, under, below, kernel.log_tilted_mass(under, z, z, None, y)
+        def pieces(z: Array, y: Array, temperature: Any) -> Kinked:
+            return Kinked(kernel, y, z, -self.holding / temperature, self.stockout / temperature)
 
-        def log_moment(z: Array, y: Array, temperature: Any) -> Float[Array, "*b"]:
-            *_, below, above = pieces(z, y, temperature)
-            return jnp.sum(log_add(below, above), axis=-1)
-
-        def tilted_outcome(uniform: Array, z: Array, y: Array, temperature: Any) -> Array:
-            """Invert the tilted distribution function, which is closed form, by bisection."""
-            over, under, below, above = pieces(z, y, temperature)
-
-            def log_mass_below(u: Array) -> Array:
-                low = kernel.log_tilted_mass(over, z, None, jnp.minimum(u, z), y)
-                between = kernel.log_tilted_mass(under, z, z, jnp.maximum(u, z), y)
-                return log_add(low, jnp.where(u > z, between, NEVER))
-
-            ends = kernel.tilted_ends(jnp.maximum(-over, under), y)
-            return invert(log_mass_below, log_add(below, above) + jnp.log(uniform), ends)
-
-        return ClosedMoments(log_moment, tilted_outcome)
+        return ClosedMoments(
+            lambda z, y, t: jnp.sum(pieces(z, y, t).log_mass(), axis=-1),
+            lambda uniform, z, y, t: pieces(z, y, t).quantile(jnp.log(uniform)),
+        )
 
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.
@@ -211,26 +186,12 @@ class Newsvendor(Loss):
 
         return respond
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """s_y·max(h, b) over the directions the support leaves open for p = 1; 0 for p = 2."""
-        if order == 2:
-            return 0.0
-        holding, stockout = self._costs(outcomes.shape[1])
-        support = self.support_for(outcomes.shape[1])
-        if support is not None:
-            holding = np.where(np.isfinite(support[0]), 0.0, holding)
-            stockout = np.where(np.isfinite(support[1]), 0.0, stockout)
-        return float(np.max(y_scale * np.maximum(holding, stockout)))
+        return penalty_of_slopes(cost, self._costs(outcomes.shape[1]))
 
-    def _costs(self, n_products: int) -> tuple[np.ndarray, np.ndarray]:
-        shape = (n_products,)
-        return (
-            np.broadcast_to(_checks.costs("holding", self.holding), shape),
-            np.broadcast_to(_checks.costs("stockout", self.stockout), shape),
+    def _costs(self, products: int) -> tuple[np.ndarray, np.ndarray]:
+        holding, stockout = (
+            np.broadcast_to(_checks.costs(name, getattr(self, name)), products) for name in COSTS
         )
+        return holding, stockout

@@ -15,13 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free, Product, Simplex
-from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import Loss, namespace
 
 
@@ -95,20 +92,3 @@ class PortfolioLoss(Loss):
 def return_of(z: Any, y: Any) -> Any:
     """Return r = w·y of decisions (level, w)."""
     return (z[..., 1:] * y).sum(axis=-1)
-
-
-def open_ends(support: tuple[Any, Any] | None, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which returns can fall, and which can rise, without end."""
-    low, high = (-np.inf, np.inf) if support is None else support
-    falls, rises = np.isneginf(np.asarray(low)), np.isposinf(np.asarray(high))
-    return np.broadcast_to(falls, dimension), np.broadcast_to(rises, dimension)
-
-
-def open_scales(cost: Kernel) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
-    """Scales of the returns that can fall without end, and of those that can rise; others 0."""
-    if cost.low is None or cost.high is None:
-        return cost.scale, cost.scale
-    return (
-        jnp.where(jnp.isneginf(cost.low), cost.scale, 0.0),
-        jnp.where(jnp.isposinf(cost.high), cost.scale, 0.0),
-    )

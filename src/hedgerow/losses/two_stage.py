@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import jax
@@ -19,13 +20,11 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array
 
-from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, interval_blocks
 from hedgerow.kernels.kernel import Kernel
-from hedgerow.losses.base import CONSTANT_ROWS, Loss, namespace
+from hedgerow.losses.base import Loss, declared, namespace, thinned
 from hedgerow.losses.max_affine import MaxAffine, penalty_of_slopes
 from hedgerow.losses.recourse import (
-    Growth,
     Recourse,
     StandardForm,
     VertexPool,
@@ -41,7 +40,7 @@ class RecourseLoss(Loss):
     The engine is built when first needed and kept until a parameter is replaced by another object.
     """
 
-    decision_set: DecisionSet | None
+    decision_set: Any
     _built: _Built | None = None
 
     @abstractmethod
@@ -105,9 +104,7 @@ class RecourseLoss(Loss):
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return a minimiser of the mean loss over at most 2000 outcomes, by cutting planes."""
-        if len(outcomes) > CONSTANT_ROWS:
-            rows = np.linspace(0, len(outcomes) - 1, CONSTANT_ROWS).astype(int)
-            outcomes, weights = outcomes[rows], weights[rows]
+        outcomes, weights = thinned(outcomes, weights)
         engine = self.recourse.anew()  # what was asked before must not sway ties
         form = engine.form
         needs = np.abs(form.constant + outcomes @ form.outcome_matrix.T).max()
@@ -129,53 +126,32 @@ class RecourseLoss(Loss):
         """That of the pieces."""
         return self.pieces().best_response(cost)
 
-    def smallest_penalty(
-        self,
-        order: int,
-        y_scale: np.ndarray,
-        constant: np.ndarray,
-        outcomes: np.ndarray,
-    ) -> float:
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """Largest s_y·slope over the directions the support leaves open for p = 1; 0 for p = 2.
 
         The slopes are exact: linear programs over the dual polyhedron.
         """
-        support = self.support_for(outcomes.shape[1])
-        return penalty_of_slopes(order, y_scale, self.recourse.largest_slopes(), support)
+        return penalty_of_slopes(cost, self.recourse.largest_slopes())
 
     def _decision_set(self, decisions: int) -> DecisionSet:
-        decision_set = _checks.instance(
-            "decision_set",
-            self.decision_set,
-            DecisionSet,
-            "a decision set such as hedgerow.Nonnegative(3)",
-        )
-        if decision_set.dimension != decisions:
-            raise ValueError(
-                f"decision_set has dimension {decision_set.dimension}, but the second stage takes "
-                f"{decisions} decision(s)."
-            )
-        return decision_set
+        because = f"the second stage takes {decisions} decision(s)"
+        return declared(self.decision_set, decisions, because)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the parameters; they build an engine of their own."""
         return {name: value for name, value in vars(self).items() if name != "_built"}
 
 
-class RecoursePool:
+class RecoursePool(VertexPool):
     """What a fit knows of a second stage: it grows where the dual vertices are too many to list."""
 
     def __init__(self, loss: RecourseLoss) -> None:
+        super().__init__(loss.recourse)
         self._loss = loss
-        self._vertices = VertexPool(loss.recourse)
-
-    def grow(self, decisions: Any, outcomes: Any) -> Growth:
-        """Find the dual vertices that matter at these decisions and outcomes."""
-        return self._vertices.grow(decisions, outcomes)
 
     def loss(self) -> MaxAffine:
         """Return the maximum over the vertices found so far."""
-        return self._loss._max_affine(self._vertices.pieces())
+        return self._loss._max_affine(self.pieces())
 
 
 class _Built:
@@ -191,6 +167,7 @@ class _Built:
         return traced or all(value is self.fields[name] for name, value in fields.items())
 
 
+@dataclass(eq=False, repr=False)
 class TwoStageLP(RecourseLoss):
     """Any two-stage problem with fixed linear recourse.
 
@@ -236,30 +213,16 @@ class TwoStageLP(RecourseLoss):
         "first_stage_cost",
         "decision_set",
     )
-
-    def __init__(
-        self,
-        recourse_cost: Any,
-        recourse_matrix: Any,
-        technology: Any,
-        outcome_matrix: Any,
-        constant: Any = None,
-        first_stage_cost: Any = None,
-        *,
-        decision_set: DecisionSet,
-        outcome_support: tuple[Any, Any] | None = None,
-        senses: Sequence[str] | None = None,
-    ) -> None:
-        self.recourse_cost = recourse_cost
-        self.recourse_matrix = recourse_matrix
-        self.technology = technology
-        self.outcome_matrix = outcome_matrix
-        self.constant = constant
-        self.first_stage_cost = first_stage_cost
-        self.decision_set = decision_set
-        self.outcome_support = outcome_support
-        self.senses = senses
-        self.check()
+    recourse_cost: Any
+    recourse_matrix: Any
+    technology: Any
+    outcome_matrix: Any
+    constant: Any = None
+    first_stage_cost: Any = None
+    _: KW_ONLY
+    decision_set: DecisionSet
+    outcome_support: tuple[Any, Any] | None = None
+    senses: Sequence[str] | None = None
 
     def second_stage(self) -> StandardForm:
         """Return the parameters as a program in standard form."""

@@ -4,10 +4,17 @@ Every function returns a matplotlib ``Figure`` and leaves matplotlib's settings,
 alone: nothing is shown, nothing global changes. ``save_figure`` writes PNG or PDF.
 """
 
+try:
+    import matplotlib  # noqa: F401 (whoever lacks it is told here, before any work)
+except ImportError:
+    raise ImportError(
+        "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
+    ) from None
+
 from hedgerow.plots.attributions import attribution_scatter, waterfall
 from hedgerow.plots.explanations import importance, partial_dependence
 from hedgerow.plots.policies import decision_curve, training_curve
-from hedgerow.plots.search import search_map
+from hedgerow.plots.search_map import search_map
 from hedgerow.plots.style import save_figure
 from hedgerow.plots.transport import transport_plans
 from hedgerow.plots.tree import tree

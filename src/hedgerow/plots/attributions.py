@@ -7,32 +7,33 @@ for the same decisions, such as integrated gradients and SHAP values, are points
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from hedgerow import _checks, explain
 from hedgerow.describe.names import checked_names
 from hedgerow.describe.numbers import number
 from hedgerow.explain import Attribution
-from hedgerow.plots.bars import largest, name_rows, rows_of_bars
+from hedgerow.plots.bars import largest, name_rows, size_of_rows
 from hedgerow.plots.labels import (
     PLAIN,
     SMALL,
     TYPE,
+    beside,
     correlation_words,
     fitted,
     shortened,
     width_of,
 )
-from hedgerow.plots.style import COLOURS, GREY, PALE, axes_for, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from hedgerow.plots.style import COLOURS, DIAMOND, GREY, PALE, drawing
 
 UP, DOWN = COLOURS[1], COLOURS[0]
 """What raises and what lowers a decision."""
+SQUARE = (4.6, 4.4)
 
 
 def waterfall(
@@ -78,8 +79,8 @@ def waterfall(
     stops = begin + np.cumsum(steps)
     inputs = [(attribution.names[j], _input(float(attribution.context[j]))) for j in order]
     words = [baseline_label, *inputs, *[f"… {len(rest)} others"] * bool(len(rest)), decision_label]
-    with style():
-        fig, axes = rows_of_bars(ax, len(words), 1.15)
+    with drawing(ax, title, size_of_rows(len(words), 1.15)) as (fig, axes):
+        name_rows(axes, words)
         longest, size = np.abs(steps).max(initial=0.0), max(abs(begin), abs(end))
         written = [
             number(begin, 4, like=size),
@@ -92,24 +93,16 @@ def waterfall(
         for place, stop in enumerate([begin, *stops]):
             ends = max(place - 0.36, 0), min(place + 1.36, len(words) - 1)
             axes.plot([stop, stop], ends, color=GREY, linewidth=0.8, zorder=2)
-        axes.plot(
-            [begin, end], [0, len(words) - 1], linestyle="none", marker="D", markersize=6,
-            color=GREY, markeredgecolor="white", zorder=4, clip_on=False,
-        )  # fmt: skip
+        ends = {"markersize": 6, "color": GREY, "zorder": 4, "clip_on": False}
+        axes.plot([begin, end], [0, len(words) - 1], **DIAMOND, **ends)
+        right = {"xycoords": ("axes fraction", "data"), "fontsize": TYPE}
         for y, (text, colour) in enumerate(zip(written, [GREY, *colours, GREY], strict=True)):
-            axes.annotate(
-                text, (1, y), (6, 0), xycoords=("axes fraction", "data"), color=colour,
-                textcoords="offset points", va="center_baseline", fontsize=TYPE,
-                annotation_clip=False,
-            )  # fmt: skip
-        name_rows(axes, words)
+            beside(axes, text, (1, y), (6, 0), color=colour, **right)
         axes.use_sticky_edges = False
         axes.margins(x=0.05)
         axes.locator_params(axis="x", nbins=6)
         axes.grid(axis="x", color=PALE, linewidth=0.5, alpha=0.6)
         axes.set_axisbelow(True)
-        if title:
-            axes.set_title(title)
     return fig
 
 
@@ -159,10 +152,7 @@ def attribution_scatter(
     top = _checks.count("top", top, least=0)
     across, upright = (table[..., rows, :].ravel() for table in (one, two))
     words = [words[k][j] for k in rows for j in range(one.shape[-1])] if words else []
-    with style():
-        fig, axes = axes_for(ax)
-        if ax is None:
-            fig.set_size_inches(4.6, 4.4)
+    with drawing(ax, title, SQUARE) as (fig, axes):
         ends = np.array([min(across.min(), upright.min()), max(across.max(), upright.max())])
         ends = ends + np.array([-0.08, 0.08]) * (np.ptp(ends) or 1.0)
         axes.plot(ends, ends, color=PALE, linewidth=1, zorder=1)
@@ -179,8 +169,6 @@ def attribution_scatter(
             0.03, 0.97, f"correlation {correlation_words(explain.correlation(across, upright))}",
             transform=axes.transAxes, va="top", color=GREY, fontsize=TYPE,
         )  # fmt: skip
-        if title:
-            axes.set_title(title)
         if words and top:
             _label_points(axes, across, upright, words, top)
     return fig
@@ -221,28 +209,19 @@ def _label_points(ax: Any, x: np.ndarray, y: np.ndarray, names: list[str], most:
     scale = 72 / ax.figure.dpi
     points = ax.transData.transform(np.column_stack([x, y])) * scale
     frame = ax.get_window_extent()
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[Bbox] = []
     order = np.argsort(-np.maximum(np.abs(x), np.abs(y)), kind="stable")
     for point in order[:most]:
         text = fitted(names[point % len(names)], 0.45 * frame.width * scale, SMALL)
         wide, tall = width_of(text, SMALL), 1.2 * SMALL
         right, left = (5.0, -0.8 * tall), (-5.0 - wide, -0.2 * tall)  # off the diagonal
         for dx, dy in (right, left, (-wide / 2, 6.0), (-wide / 2, -6.0 - tall)):
-            corner = points[point] + (dx, dy)
-            box = (corner[0], corner[1], corner[0] + wide, corner[1] + tall)
-            inside = frame.x0 * scale <= box[0] and box[2] <= frame.x1 * scale
-            covers = np.any(
-                (points > (box[0] - 2, box[1] - 2)).all(1)
-                & (points < (box[2] + 2, box[3] + 2)).all(1)
-            )
-            if inside and not covers and not any(_overlap(box, other) for other in taken):
+            left_end, bottom = points[point] + (dx, dy)
+            box = Bbox.from_bounds(left_end, bottom, wide, tall)
+            inside = frame.x0 * scale <= box.x0 and box.x1 <= frame.x1 * scale
+            covers = box.padded(2).count_contains(points) > 0
+            if inside and not covers and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
-                ax.annotate(
-                    text, (x[point], y[point]), (dx, dy + tall / 2), textcoords="offset points",
-                    va="center_baseline", fontsize=SMALL, **PLAIN,
-                )  # fmt: skip
+                middle = (dx, dy + tall / 2)
+                beside(ax, text, (x[point], y[point]), middle, fontsize=SMALL, **PLAIN)
                 break
-
-
-def _overlap(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
-    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]

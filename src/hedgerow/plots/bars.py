@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.transforms import offset_copy
 
 from hedgerow.plots.labels import PLAIN, SMALL, TYPE, fitted, width_of
-from hedgerow.plots.style import axes_for
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = 185.0
 """Points that a name beside a bar may take."""
@@ -26,30 +25,25 @@ def largest(sizes: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
     return order[:shown], order[shown:]
 
 
-def rows_of_bars(ax: Axes | None, count: int, thick: float) -> tuple[Any, Any]:
-    """Axes for so many rows, the first on top; a new figure is as high as they need."""
-    fig, axes = axes_for(ax)
-    if ax is None:
-        fig.set_size_inches(WIDTH, 0.9 + BAR * thick * count)
-    axes.set_ylim(count - 0.4, -0.6)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    return fig, axes
+def size_of_rows(count: int, thick: float) -> tuple[float, float]:
+    """Inches of a figure that is as high as so many rows need."""
+    return WIDTH, 0.9 + BAR * thick * count
 
 
-def name_rows(ax: Any, words: Sequence[str | tuple[str, str]]) -> None:
-    """Names beside the rows, cut to fit; what comes second in a pair is never cut."""
+def name_rows(ax: Axes, words: Sequence[str | tuple[str, str]]) -> None:
+    """A row for each name, the first on top; what comes second in a pair is never cut to fit."""
     texts = []
     for word in words:
         name, tail = (word, "") if isinstance(word, str) else word
         texts.append(fitted(name, NAME - width_of(tail, TYPE), TYPE) + tail)
+    ax.set_ylim(len(words) - 0.4, -0.6)
     ax.set_yticks(np.arange(len(words)), texts, fontsize=TYPE, **PLAIN)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
 
 
 def legend_below(ax: Any) -> None:
     """A legend under the label of the axis, however high the axes are."""
-    from matplotlib.transforms import offset_copy
-
     below = offset_copy(ax.transAxes, ax.figure, y=-36, units="points")
     place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below}
     ax.legend(**place, borderaxespad=0, fontsize=SMALL)
@@ -57,7 +51,5 @@ def legend_below(ax: Any) -> None:
 
 def paler(colour: str) -> tuple[float, float, float]:
     """Return the colour, half way to white."""
-    from matplotlib.colors import to_rgb
-
     red, green, blue = to_rgb(colour)
     return (0.5 + red / 2, 0.5 + green / 2, 0.5 + blue / 2)

@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from hedgerow import _checks, explain
 from hedgerow.describe.names import feature_names
 from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain import Importance
-from hedgerow.plots.bars import largest, legend_below, name_rows, paler, rows_of_bars
+from hedgerow.plots.bars import largest, legend_below, name_rows, paler, size_of_rows
 from hedgerow.plots.labels import (
     PLAIN,
     SMALL,
     TYPE,
+    beside,
     correlation_words,
     fitted,
     shortened,
     width_of,
 )
 from hedgerow.plots.policies import decision_curve
-from hedgerow.plots.style import COLOURS, GREY, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from hedgerow.plots.style import COLOURS, GREY, drawing, style
 
 ACROSS = 250.0
 """Points that words under the bars may take."""
@@ -78,8 +77,9 @@ def importance(
             raise ValueError("The importances are of different features; draw them one by one.")
     order, rest = largest(first.values, _checks.count("top", top))
     words = [first.names[j] for j in order] + [f"… {len(rest)} others"] * bool(len(rest))
-    with style():
-        fig, axes = rows_of_bars(ax, len(words), max(1.0, 0.75 * len(several)))
+    size = size_of_rows(len(words), max(1.0, 0.75 * len(several)))
+    with drawing(ax, title, size) as (fig, axes):
+        name_rows(axes, words)
         thick = 0.76 / len(several)
         places = np.arange(len(words))
         for i, (name, one) in enumerate(several.items()):
@@ -91,25 +91,17 @@ def importance(
             axes.barh(where, lengths, thick * 0.92, color=colours, label=label)
             if one.errors is not None:
                 reach = one.errors[order] / (np.maximum(one.scores, 0).sum() or 1.0)
-                axes.errorbar(
-                    lengths[: len(order)], where[: len(order)], xerr=reach, fmt="none",
-                    ecolor=GREY, elinewidth=0.8,
-                )  # fmt: skip
+                ends = lengths[: len(order)], where[: len(order)]
+                axes.errorbar(*ends, xerr=reach, fmt="none", ecolor=GREY, elinewidth=0.8)
             elif len(several) == 1:
-                for y, length in zip(where, lengths, strict=True):
-                    axes.annotate(
-                        percent(length), (length, y), (3, 0), textcoords="offset points",
-                        va="center_baseline", fontsize=SMALL, color=GREY,
-                    )  # fmt: skip
-        name_rows(axes, words)
+                for place in zip(lengths, where, strict=True):
+                    beside(axes, percent(place[0]), place, (3, 0), fontsize=SMALL, color=GREY)
         axes.margins(x=0.1)
         axes.set_xlim(left=0)
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
         axes.set_xlabel(fitted(share_label, ACROSS, 10))
         if len(several) > 1:
             legend_below(axes)
-        if title:
-            axes.set_title(title)
     return fig
 
 
@@ -181,8 +173,6 @@ def partial_dependence(
         raise ValueError("There is no feature to draw; name some, or leave features out.")
     names = feature_names(policy, X)
     with style():
-        from matplotlib.figure import Figure
-
         across = min(3, len(features))
         down = math.ceil(len(features) / across)
         size = (0.7 + PANEL[0] * across, 0.6 + PANEL[1] * down)

@@ -10,8 +10,12 @@ import math
 from functools import lru_cache
 from typing import Any
 
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
 TYPE, SMALL = 9.0, 8.0
 """Points: what stands beside marks, and notes."""
+LEVEL: dict[str, Any] = {"va": "center_baseline", "annotation_clip": False}
 PLAIN: dict[str, Any] = {"parse_math": False}
 """For texts that may hold names, in which a dollar is a dollar."""
 
@@ -19,9 +23,6 @@ PLAIN: dict[str, Any] = {"parse_math": False}
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float) -> float:
     """Width of a text in points, in the house's type."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
     properties = FontProperties(family="sans-serif", size=size)
     return text_to_path.get_text_width_height_descent(text, properties, False)[0]
 
@@ -37,6 +38,11 @@ def fitted(text: str, width: float, size: float) -> str:
         if width_of(short, size) <= width:
             return short
     return "…"
+
+
+def beside(ax: Any, text: str, place: Any, offset: tuple[float, float], **ink: Any) -> None:
+    """Write a text so many points to the right of and above a place, level with it."""
+    ax.annotate(text, place, offset, textcoords="offset points", **LEVEL | ink)
 
 
 def correlation_words(correlation: float) -> str:

@@ -8,18 +8,26 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from hedgerow.certify.worst_cases import DiscreteWorstCase, WorstCase
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.describe.numbers import number
-from hedgerow.plots.labels import shortened
+from hedgerow.plots.labels import beside, shortened
 from hedgerow.plots.style import COLOURS, GREY, INK
 
 BLUE, RED = COLOURS[:2]
 SHADES = ("#FFFFFF", "#C6DDF0", "#5FA3D3", BLUE, "#0B2A4A")
+SHADED = LinearSegmentedColormap.from_list("hedgerow", SHADES)
 PANEL_WIDTH, NARROWEST, HEIGHT = 1.72, 4.8, 3.2
 """Inches; the legend needs some width even under one panel."""
 SMALL, TINY = 8, 7
+IN_DATA_UNITS: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1}
+ARROW: dict[str, Any] = {"headwidth": 5, "headlength": 6, "headaxislength": 5}
 BINS = 25
 MOST_ACROSS, MOST_UPRIGHT, MOST_TITLE = 24, 30, 18
 """Characters that fit along a panel."""
@@ -62,17 +70,11 @@ def along_y(worst: WorstCase) -> Any:
 
 def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
     """One row of panels that share their axes, with room above and to the right of each."""
-    from matplotlib.figure import Figure
-
     width = max(0.55 + PANEL_WIDTH * count, NARROWEST)
     fig = Figure(figsize=(width, HEIGHT), layout="constrained")
     fig.set_layout_engine("constrained", w_pad=0.01, h_pad=0.03, wspace=0.0, hspace=0.0)
-    grid = fig.add_gridspec(
-        3,
-        3 * count - 1,
-        width_ratios=[*[1, 0.24, 0.06] * (count - 1), 1, 0.24],
-        height_ratios=[1.1, 5, 0.3],
-    )
+    widths = [1, 0.24, 0.06] * count  # a panel, its margin, and room before the next
+    grid = fig.add_gridspec(3, 3 * count - 1, width_ratios=widths[:-1], height_ratios=[1.1, 5, 0.3])
     panels: list[Panel] = []
     for i in range(count):
         first = panels[0] if panels else Panel(None, None, None)
@@ -84,9 +86,7 @@ def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
         main.yaxis.label.set_fontsize(SMALL)
         main.locator_params(nbins=5)
         for margin, base in ((top, "bottom"), (right, "left")):
-            margin.tick_params(
-                length=0, labelleft=False, labelbottom=False, which="both", left=False, bottom=False
-            )
+            margin.tick_params(left=False, bottom=False, labelleft=False, labelbottom=False)
             for side, spine in margin.spines.items():
                 spine.set_visible(side == base)
         panels.append(Panel(main, top, right))
@@ -95,29 +95,15 @@ def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
     return fig, panels, below
 
 
-def _shades() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("hedgerow", list(SHADES))
-
-
 def draw_density(
     ax: Any, x: np.ndarray, y: np.ndarray, density: np.ndarray, brightest: float
 ) -> None:
     """A density (y, x) as colour, the same up to ``brightest`` in every panel."""
-    from matplotlib.colors import PowerNorm
-
     half_x, half_y = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
-    ax.imshow(
-        density,
-        extent=(x[0] - half_x, x[-1] + half_x, y[0] - half_y, y[-1] + half_y),
-        origin="lower",
-        aspect="auto",
-        interpolation="bilinear",
-        cmap=_shades(),
-        norm=PowerNorm(0.8, 0, brightest, clip=True),
-        zorder=0,
-    )
+    extent = (x[0] - half_x, x[-1] + half_x, y[0] - half_y, y[-1] + half_y)
+    shades = {"cmap": SHADED, "norm": PowerNorm(0.8, 0, brightest, clip=True)}
+    place = {"extent": extent, "origin": "lower", "aspect": "auto"}
+    ax.imshow(density, **place, **shades, interpolation="bilinear", zorder=0)
 
 
 def draw_nominal(ax: Any, nominal: Points) -> None:
@@ -136,37 +122,14 @@ def draw_points(ax: Any, worst: DiscreteWorstCase, nominal: Points) -> None:
     x, y, from_x, from_y = (a[:, 0] for a in (worst.x, worst.y, worst.from_x, worst.from_y))
     if worst.has_moved():
         draw_nominal(ax, nominal)
-        ax.quiver(
-            from_x,
-            from_y,
-            x - from_x,
-            y - from_y,
-            angles="xy",
-            scale_units="xy",
-            scale=1,
-            color=BLUE,
-            units="inches",
-            width=0.006,
-            headwidth=5,
-            headlength=6,
-            headaxislength=5,
-            zorder=2,
-        )
+        moved = (from_x, from_y, x - from_x, y - from_y)
+        thin = {"units": "inches", "width": 0.006}
+        ax.quiver(*moved, **IN_DATA_UNITS, **ARROW, **thin, color=BLUE, zorder=2)
         return
-    from matplotlib.colors import PowerNorm
-
     order = np.argsort(worst.weights)
-    ax.scatter(
-        x[order],
-        y[order],
-        c=worst.weights[order],
-        s=16,
-        cmap=_shades(),
-        norm=PowerNorm(0.5, 0, worst.weights.max()),
-        edgecolors=GREY,
-        linewidths=0.3,
-        zorder=3,
-    )
+    shades = {"cmap": SHADED, "norm": PowerNorm(0.5, 0, worst.weights.max())}
+    rim = {"edgecolors": GREY, "linewidths": 0.3}
+    ax.scatter(x[order], y[order], 16, worst.weights[order], **shades, **rim, zorder=3)
 
 
 def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray) -> None:
@@ -190,22 +153,13 @@ def head(panel: Panel, place: int, title: str, worst: WorstCase) -> None:
     """Letter, title and expected loss above a panel."""
     letter = f"({'abcdefghijklmnopqrstuvwxyz'[place % 26]})"
     panel.top.set_title(f"{letter} {shortened(title, MOST_TITLE)}", fontsize=SMALL + 1, pad=13)
-    panel.top.annotate(
-        f"expected loss {number(worst.expected_loss(), 3)}",
-        (0, 1),
-        xytext=(0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=TINY,
-        color=GREY,
-    )
+    words = f"expected loss {number(worst.expected_loss(), 3)}"
+    where = {"xycoords": "axes fraction", "va": "baseline"}
+    beside(panel.top, words, (0, 1), (0, 3), fontsize=TINY, color=GREY, **where)
 
 
 def draw_legend(ax: Any, worst: list[WorstCase], decision_label: str | None) -> None:
     """Say what the signs mean that occur in any of the panels."""
-    from matplotlib.legend_handler import HandlerTuple
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     def sign(marker: str, size: float, colour: str) -> Any:
         shown = {"marker": marker, "markersize": size, "markeredgewidth": 0}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
@@ -13,12 +15,8 @@ from hedgerow.describe.names import feature_names, outcome_names, training_words
 from hedgerow.describe.numbers import listed, number
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import decided
-from hedgerow.plots.labels import shortened
-from hedgerow.plots.style import COLOURS, GREY, PALE, axes_for, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from hedgerow.plots.labels import beside, shortened
+from hedgerow.plots.style import COLOURS, DIAMOND, GREY, PALE, drawing
 
 MOST_ROWS = 400
 GRID = 60
@@ -97,8 +95,7 @@ def decision_curve(
             f'kind="observed" needs a feature with at most {FEW_VALUES} values; {label!r} has more.'
         )
 
-    with style():
-        fig, axes = axes_for(ax)
+    with drawing(ax, title) as (fig, axes):
         for i, (name, one) in enumerate(policies.items()):
             if kind == "partial":
                 curves = list(_curves(one, values, columns, settings, decision).T)
@@ -121,8 +118,6 @@ def decision_curve(
                 axes.tick_params(axis="x", labelrotation=40)
         axes.set_xlabel(shortened(feature_label or label, MOST_ACROSS))
         axes.set_ylabel(shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT))
-        if title:
-            axes.set_title(title)
         _legend_below(axes)
     return fig
 
@@ -155,40 +150,15 @@ def training_curve(
     steps = np.arange(1, len(history) + 1)
     smooth = _smoothed(history)
     robust = policy.robust_value_.value
-    with style():
-        fig, axes = axes_for(ax)
+    with drawing(ax, title) as (fig, axes):
         axes.plot(steps, history, color=PALE, linewidth=0.5, label="each step", zorder=1)
         axes.plot(steps, smooth, color=COLOURS[0], linewidth=2, label="smoothed", zorder=2)
-        axes.plot(
-            [steps[-1]],
-            [robust],
-            marker="D",
-            markersize=7,
-            linestyle="none",
-            color=COLOURS[1],
-            markeredgecolor="white",
-            label="final rule, all data",
-            clip_on=False,
-            zorder=3,
-        )
-        axes.annotate(
-            number(robust, like=robust),
-            (steps[-1], robust),
-            xytext=(9, 0),
-            textcoords="offset points",
-            va="center",
-            color=COLOURS[1],
-            annotation_clip=False,
-        )
-        axes.text(
-            0.99,
-            0.97,
-            training_words(policy),
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            color=GREY,
-        )
+        last = {"color": COLOURS[1], "label": "final rule, all data", "zorder": 3}
+        axes.plot([steps[-1]], [robust], markersize=7, **DIAMOND, **last, clip_on=False)
+        written, ink = number(robust, like=robust), {"va": "center", "color": COLOURS[1]}
+        beside(axes, written, (steps[-1], robust), (9, 0), **ink)
+        corner = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+        axes.text(0.99, 0.97, training_words(policy), **corner, color=GREY)
         ends = np.quantile(history, [0.002, 0.998])
         low, high = min(ends[0], robust), max(ends[1], robust, smooth[0])
         room = 0.08 * (high - low) or 0.1 * abs(high) or 1.0
@@ -196,8 +166,6 @@ def training_curve(
         axes.set_xlim(0, steps[-1])
         axes.set_xlabel("step")
         axes.set_ylabel(shortened(f"objective ({loss_label})", MOST_UPRIGHT))
-        if title:
-            axes.set_title(title)
         _legend_below(axes)
     return fig
 
@@ -241,11 +209,8 @@ def _grid(
     column = values[:, 0]
     distinct = np.unique(column)
     if len(distinct) <= FEW_VALUES:
-        return (
-            distinct[:, None],
-            [number(v, 6) for v in distinct],
-            np.searchsorted(distinct, column),
-        )
+        ticks = [number(value, 6) for value in distinct]
+        return distinct[:, None], ticks, np.searchsorted(distinct, column)
     return np.linspace(column.min(), column.max(), GRID)[:, None], None, column
 
 

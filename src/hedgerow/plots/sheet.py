@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.path import Path
 
 from hedgerow.describe.numbers import percent
 from hedgerow.plots.labels import PLAIN, fitted, width_of
@@ -69,8 +72,6 @@ class Sheet:
         titled: bool,
     ) -> Sheet:
         """Give every box its place, as close together as their words allow."""
-        from matplotlib.figure import Figure
-
         value_width, name_width = _widest(leaves, "value"), _widest(leaves, "name")
         gate_width = SHARE + _widest(gates, "name") + 3 * PAD
         leaf_width = value_width + 2 * PAD + (name_width + PAD if name_width else 0)
@@ -122,9 +123,6 @@ class Sheet:
                 )  # fmt: skip
 
     def _branch(self, node: int, shift: float, **ink: Any) -> None:
-        from matplotlib.patches import PathPatch
-        from matplotlib.path import Path
-
         begin, end = self.places[_parent(node)], self.places[node]
         # all branches of a level end at one edge; columns of probabilities follow it
         stop = end.left if node < 2**self.depth - 1 else begin.right + GAP
@@ -138,8 +136,6 @@ class Sheet:
 
     def draw_boxes(self, gates: list[list[Line]], leaves: list[list[Line]]) -> None:
         """Words of gates and leaves, with bars behind the shares."""
-        from matplotlib.patches import FancyBboxPatch, Rectangle
-
         for node, (place, lines) in enumerate(zip(self.places, [*gates, *leaves], strict=True)):
             leaf = node >= len(gates)
             height = len(lines) * LINE + 2 * PAD

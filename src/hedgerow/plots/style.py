@@ -6,14 +6,15 @@ Colours are Okabe & Ito's, which stay apart for colour-blind readers and in grey
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from hedgerow._files import whole_file
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 INK, GREY, PALE = "#222222", "#6B6B6B", "#B5B5B5"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -41,6 +42,8 @@ STYLE: dict[Any, Any] = {
     "savefig.facecolor": "white",
     "pdf.fonttype": 42,
 }
+DIAMOND: dict[str, Any] = {"marker": "D", "markeredgecolor": "white", "linestyle": "none"}
+"""The sign of where something ends up."""
 SIZE = (6.4, 4.0)
 DPI = 200
 
@@ -54,22 +57,21 @@ def save_figure(fig: Figure, path: str | os.PathLike[str]) -> None:
         fig.savefig(temporary, format=suffix[1:], dpi=DPI)
 
 
-def axes_for(ax: Axes | None) -> tuple[Any, Any]:
-    """The given axes and their figure, or new ones that belong to no window."""
-    if ax is not None:
-        return ax.figure, ax
-    from matplotlib.figure import Figure
-
-    fig = Figure(figsize=SIZE, layout="constrained")
-    return fig, fig.add_subplot()
-
-
 def style() -> AbstractContextManager[None]:
     """Draw in the house style for as long as the context lasts."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
-        ) from None
     return matplotlib.rc_context(STYLE)
+
+
+@contextmanager
+def drawing(
+    ax: Axes | None, title: str | None, size: tuple[float, float] = SIZE
+) -> Iterator[tuple[Any, Any]]:
+    """Draw in the house style, on the axes given or on new ones that belong to no window.
+
+    Yields their figure and the axes; ``size`` is that of a new figure, in inches.
+    """
+    with style():
+        ax = ax or Figure(figsize=size, layout="constrained").add_subplot()
+        if title:
+            ax.set_title(title)
+        yield ax.figure, ax

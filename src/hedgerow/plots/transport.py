@@ -8,17 +8,16 @@ plan has to send the context before the outcome is seen, and its plan is an aggr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
+from matplotlib.figure import Figure
 
 from hedgerow import _checks
 from hedgerow.plots.style import COLOURS, GREY, style
 from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
 from hedgerow.transport.examples import example_measures
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZE = (7.4, 4.2)
 """Inches: the width of a page of two columns."""
@@ -54,10 +53,6 @@ def transport_plans(
         Source outcomes for (c); the nearest ones that carry mass are used.
     noncausal_epsilon : float
         Weight of the entropy for (c).
-
-    Returns
-    -------
-    Figure
     """
     if len(epsilons) != 3 or len(outcomes) != 2:
         raise ValueError(
@@ -77,8 +72,6 @@ def transport_plans(
     product = np.outer(source.side.context_mass, target.side.context_mass)
 
     with style():
-        from matplotlib.figure import Figure
-
         fig = Figure(figsize=SIZE, layout="constrained")
         axes: Any = fig.subplots(2, 4)
         _draw_measure(axes[0, 0], source, "(a) source", (r"$\hat{x}$", r"$\hat{y}$"))
@@ -105,8 +98,6 @@ def _draw_measure(ax: Any, measure: DiscreteMeasure, title: str, labels: tuple[s
 
 def _draw_plans(axes: list[Any], plans: dict[str, np.ndarray], result: TransportResult) -> None:
     """Plans as densities on one scale; the square root keeps diffuse plans visible beside sharp."""
-    from matplotlib.colors import PowerNorm
-
     x_hat, x = result.source_contexts[:, 0], result.target_contexts[:, 0]
     area = np.outer(np.gradient(x_hat), np.gradient(x))
     densities = {title: plan / area for title, plan in plans.items()}
@@ -139,7 +130,5 @@ def _dress(ax: Any, title: str, labels: tuple[str, str]) -> None:
 
 def _shades(colour: str) -> Any:
     """From white to a colour and on to a darker one, evenly to the eye."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
-
     dark = tuple(0.35 * part for part in to_rgb(colour))
     return LinearSegmentedColormap.from_list(colour, ["white", colour, dark])

@@ -10,9 +10,10 @@ is as wide as the probability of coming along it: grey over all rows of X, colou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.special import expit
 
 from hedgerow import _checks
@@ -22,9 +23,6 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import TreeLens, trees_of
 from hedgerow.plots.sheet import Line, Sheet
 from hedgerow.plots.style import COLOURS, GREY, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_DEPTH, MOST_ROWS = 4, 3
 

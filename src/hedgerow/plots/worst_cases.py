@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
@@ -26,26 +27,9 @@ from hedgerow.certify.worst_cases import WorstCase, worst_case
 from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import decided
+from hedgerow.plots import panels
 from hedgerow.plots.labels import shortened
-from hedgerow.plots.panels import (
-    MOST_ACROSS,
-    MOST_UPRIGHT,
-    TINY,
-    Points,
-    along_x,
-    along_y,
-    draw_density,
-    draw_legend,
-    draw_marginals,
-    draw_nominal,
-    draw_points,
-    head,
-    row_of_panels,
-)
 from hedgerow.plots.style import GREY, INK, style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RESOLUTION = 100
 """Points along each axis at which densities are evaluated."""
@@ -92,43 +76,43 @@ def worst_cases(
     named = _named(models)
     _check_one_dimensional(policy, decision_label)
     _checks.count("resolution", resolution, 2)
-    nominal = Points.of(policy.problem(X, Y).nominal)
+    nominal = panels.Points.of(policy.problem(X, Y).nominal)
     if np.ptp(nominal.x) == 0:
         raise ValueError("The feature has one value only, so there is no second axis to draw on.")
     worst = [worst_case(policy, X, Y, ambiguity=model) for model in named.values()]
-    x = _axis(nominal.x, [along_x(one) for one in worst], resolution)
-    y = _axis(nominal.y, [along_y(one) for one in worst], resolution)
+    x = _axis(nominal.x, [panels.along_x(one) for one in worst], resolution)
+    y = _axis(nominal.y, [panels.along_y(one) for one in worst], resolution)
     densities = [_density(one, x, y) for one in worst]
     decisions = decided(policy, x[:, None])[:, 0]
     brightest = max((_clip(d) for d in densities if d is not None), default=1.0)
 
     with style():
-        fig, panels, below = row_of_panels(len(worst))
+        fig, row, below = panels.row_of_panels(len(worst))
         for i, (title, one, density) in enumerate(zip(named, worst, densities, strict=True)):
-            panel = panels[i]
+            panel = row[i]
             if density is not None:
-                draw_density(panel.main, x, y, density, brightest)
-                draw_nominal(panel.main, nominal)
+                panels.draw_density(panel.main, x, y, density, brightest)
+                panels.draw_nominal(panel.main, nominal)
             if (points := one.points()) is not None:
-                draw_points(panel.main, points, nominal)
+                panels.draw_points(panel.main, points, nominal)
             if decision_label:
                 panel.main.plot(x, decisions, color=INK, linewidth=0.9, zorder=4)
-            draw_marginals(panel, one, x, y)
-            head(panel, i, title, one)
-        first = panels[0]
+            panels.draw_marginals(panel, one, x, y)
+            panels.head(panel, i, title, one)
+        first = row[0]
         first.main.set_xlim(x[0], x[-1])
         first.main.set_ylim(y[0], y[-1])
         first.top.set_ylim(bottom=0)
         first.right.set_xlim(left=0)
         across = feature_label or feature_names(policy, X)[0]
         upright = outcome_label or outcome_names(policy, Y)[0]
-        first.main.set_ylabel(shortened(upright, MOST_UPRIGHT))
-        for panel in panels:
-            panel.main.set_xlabel(shortened(across, MOST_ACROSS))
-        draw_legend(below, worst, decision_label)
+        first.main.set_ylabel(shortened(upright, panels.MOST_UPRIGHT))
+        for panel in row:
+            panel.main.set_xlabel(shortened(across, panels.MOST_ACROSS))
+        panels.draw_legend(below, worst, decision_label)
         if caption:
             lines = textwrap.fill(caption, round(LETTERS_PER_INCH * fig.get_figwidth()))
-            fig.supxlabel(lines, fontsize=TINY, color=GREY)
+            fig.supxlabel(lines, fontsize=panels.TINY, color=GREY)
     return fig
 
 

@@ -88,24 +88,13 @@ def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]
     for name, other in against.items():
         decisions = _decisions(name, other, X, subject)
         found.append(Cost(name, "another policy", subject.losses(decisions), "other"))
-    constant = policy.units_.constant
-    found.append(
-        Cost(
-            "Best fixed decision of training",
-            f"always {fixed_words(constant)}",
-            subject.losses(constant),
-            "reference",
-        )
-    )
     hindsight = policy.loss.best_constant(Y, np.ones(len(Y)))
-    found.append(
-        Cost(
-            "Best fixed decision in hindsight",
-            f"always {fixed_words(hindsight)}, which nobody could know before",
-            subject.losses(hindsight),
-            "reference",
-        )
-    )
+    for when, decision, remark in (
+        ("of training", policy.units_.constant, ""),
+        ("in hindsight", hindsight, ", which nobody could know before"),
+    ):
+        name, said = f"Best fixed decision {when}", f"always {fixed_words(decision)}{remark}"
+        found.append(Cost(name, said, subject.losses(decision), "reference"))
     foreseen = policy.loss.foresight(Y)
     if foreseen is not None:
         found.append(Cost("Perfect foresight", "every outcome known before", foreseen, "reference"))

@@ -130,10 +130,12 @@ def cost_rows(costs: list[Cost]) -> str:
 
 def cost_dots(costs: list[Cost]) -> list[dict[str, Any]]:
     """What the chart of costs shows."""
-    return [
-        {"name": cost.name, "kind": cost.kind, "mean": cost.mean, "ends": interval(cost.losses)}
-        for cost in costs
-    ]
+    return [dot(cost.name, cost.kind, cost.mean, interval(cost.losses)) for cost in costs]
+
+
+def dot(name: str, kind: str, mean: float, ends: tuple[float, float] | None = None) -> Any:
+    """A point of a chart, and the ends of the line through it."""
+    return {"name": name, "kind": kind, "mean": mean} | ({"ends": ends} if ends else {})
 
 
 def importance_bars(importance: Importance) -> str:
@@ -193,20 +195,9 @@ def what_if(trouble: str) -> str:
 
 def tree_browser(drawn: bool, rule: str) -> str:
     """Room for the trees, or why there are none."""
-    if not drawn:
-        return f"  <p>This policy has no trees to draw. Its rule: {escape(rule)}.</p>"
-    return (
-        "  <p>The decision is the average over all trees. In each, the input moves from question "
-        "to question; every answer is by degrees, and the thicker a line, the more of the input "
-        "goes along it. A question weighs columns against each other: ▲ a higher value leads up, "
-        "▼ a higher value leads down, with its share of the question’s weight (per standard "
-        "deviation). "
-        'At the ends stand decisions.</p>\n  <div class="with-choice"><div class="tree-buttons" '
-        'id="tree-buttons" role="radiogroup" aria-label="Tree to look at"></div>'
-        '<span class="choice" data-decision-choice></span></div>\n'
-        '  <p class="caption" id="tree-said" aria-live="polite"></p>\n'
-        '  <div class="tree" id="tree" tabindex="0" role="region" aria-label="The tree"></div>'
-    )
+    if drawn:
+        return _asset("trees.html")
+    return f"  <p>This policy has no trees to draw. Its rule: {escape(rule)}.</p>"
 
 
 def _asset(name: str) -> str:

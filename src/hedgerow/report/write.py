@@ -89,7 +89,10 @@ def write_report(
     say = progress or (lambda done, total, note: None)
     say(0, 4, "costs")
     subject = Subject.read(policy, X, Y, unit, loss_unit)
-    row = _checked_row(row, subject.rows)
+    if row is not None and not 1 <= row <= subject.rows:
+        raise ValueError(
+            f"row must lie between 1 and {subject.rows}, the number of rows; got {row}."
+        )
     costs = costs_of(subject, X, instance("against", against or {}, Mapping, "a dict of policies"))
     say(1, 4, "what it looks at")
     some = subject.contexts[evenly(subject.rows, MOST_EXPLAINED)]
@@ -182,28 +185,12 @@ def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
     if value is None or (scenario.trouble and value.penalty is None):
         return []
     within = value.stderr + value.bias
+    ends = (value.value - within, value.value + within)
     points = [
-        {"name": "Average in training", "kind": "reference", "mean": value.nominal},
-        {
-            "name": "Average on these rows",
-            "kind": "policy",
-            "mean": own.mean,
-            "ends": interval(own.losses),
-        },
-        {
-            "name": "Robust value",
-            "kind": "bad",
-            "mean": value.value,
-            "ends": (value.value - within, value.value + within),
-        },
+        html.dot("Average in training", "reference", value.nominal),
+        html.dot("Average on these rows", "policy", own.mean, interval(own.losses)),
+        html.dot("Robust value", "bad", value.value, ends),
     ]
     if value.radius is None:  # else the two are the same
-        worst = {"name": "Worst world near training", "kind": "bad", "mean": value.expected_loss}
-        points.append(worst)
+        points.append(html.dot("Worst world near training", "bad", value.expected_loss))
     return points
-
-
-def _checked_row(row: int | None, rows: int) -> int | None:
-    if row is not None and not 1 <= row <= rows:
-        raise ValueError(f"row must lie between 1 and {rows}, the number of rows; got {row}.")
-    return row

@@ -1,7 +1,7 @@
 """Decision rules f_θ: from a context to a decision."""
 
 from hedgerow.rules.affine import Affine, Constant
-from hedgerow.rules.base import FittedRule, Rule
+from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.given import GivenRule
 from hedgerow.rules.soft_forest import Forest, SoftForest
 from hedgerow.rules.two_layer import TwoLayer
@@ -14,5 +14,6 @@ __all__ = [
     "GivenRule",
     "Rule",
     "SoftForest",
+    "Start",
     "TwoLayer",
 ]

@@ -1,8 +1,9 @@
 """What every rule offers: a description the user composes, and a fitted function.
 
-A ``Rule`` is the description (how many trees, how deep). ``build`` turns it into a ``FittedRule``,
-an Equinox module that maps standardised contexts, rows last (features, rows), to decisions in
-working units (decisions, rows). Rows last keeps the forest's inner loop contiguous.
+A ``Rule`` is the description (how many trees, how deep). ``build`` turns it into a ``FittedRule``
+that begins at a ``Start``: an Equinox module that maps standardised contexts, rows last (features,
+rows), to decisions in working units (decisions, rows). Rows last keeps the forest's inner loop
+contiguous.
 
 To be trained, valued and saved a fitted rule needs no more than ``__call__``, ``decision_set`` and
 ``trainable``. Everything else is a capability that it may offer: one it does not offer is None, and
@@ -18,7 +19,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow._components import Component
+from hedgerow._components import Component, single
+from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
@@ -100,6 +102,37 @@ class FittedRule(eqx.Module):
         return None
 
 
+class Start(eqx.Module):
+    """What a rule begins with: how many features there are, and a constant decision.
+
+    Attributes
+    ----------
+    n_features : int
+    decision_set : DecisionSet
+        Where decisions lie, in working units.
+    decision : (decisions,)
+        The best constant decision, in working units.
+    slopes : Slopes, optional
+        Where outcomes rise; for rules with ``begins_along_slopes`` only.
+    """
+
+    n_features: int = eqx.field(static=True)
+    decision_set: DecisionSet
+    decision: Float[Array, " k"]
+    slopes: Slopes | None = None
+
+    @classmethod
+    def of(cls, units: Units, decision_set: DecisionSet, slopes: Slopes | None = None) -> Start:
+        """The best constant decision of the data, whose decisions lie in a set in its units."""
+        decision_set = single(decision_set.in_units(units.z_unit))
+        return cls(len(units.x_centre), decision_set, single(units.constant / units.z_unit), slopes)
+
+    @property
+    def raw(self) -> Float[Array, " k"]:
+        """What is mapped to the decision."""
+        return self.decision_set.start_raw(self.decision)
+
+
 class Rule(Component):
     """The description of a rule (abstract)."""
 
@@ -108,29 +141,15 @@ class Rule(Component):
         """Whether ``build`` looks at slopes; if not, nobody need find them."""
         return False
 
-    def build(
-        self,
-        key: PRNGKeyArray,
-        n_features: int,
-        decision_set: DecisionSet,
-        start: Float[Array, " k"],
-        slopes: Slopes | None = None,
-    ) -> FittedRule:
-        """Return an initial rule whose decisions are near the constant decision ``start``."""
+    def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:
+        """Return an initial rule whose decisions are near the one to start with."""
         raise NotImplementedError
 
 
-@program(static_argnames="n_features")
-def build_rule(
-    rule: Rule,
-    key: PRNGKeyArray,
-    n_features: int,
-    decision_set: DecisionSet,
-    start: Float[Array, " k"],
-    slopes: Slopes | None = None,
-) -> FittedRule:
+@program
+def build_rule(rule: Rule, key: PRNGKeyArray, start: Start) -> FittedRule:
     """Initialise a rule in one program: many small ones would take seconds to compile."""
-    return rule.build(key, n_features, decision_set, start, slopes)
+    return rule.build(key, start)
 
 
 def decide_rows(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
@@ -148,9 +167,10 @@ def _decide_piece(rule: FittedRule, contexts: np.ndarray) -> np.ndarray:
     size = FEWEST_ROWS if rows <= FEWEST_ROWS else ROWS_AT_ONCE
     padded = np.zeros((contexts.shape[1], size), np.float32)
     padded[:, :rows] = contexts.T
-    return np.asarray(_decide(rule, padded))[:, :rows].T
+    return np.asarray(decide_columns(rule, padded))[:, :rows].T
 
 
 @program
-def _decide(rule: FittedRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+def decide_columns(rule: FittedRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+    """Decisions for every column of x, compiled."""
     return rule(x)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -70,7 +71,7 @@ class ForestArrays:
         """Probability of coming to the gates of each level and, last, to the leaves."""
         reached = [np.ones_like(gates[:, :1])]
         for level in range(self.depth):
-            left = reached[-1] * _level(gates, level)
+            left = reached[-1] * level_of(gates, level)
             reached.append(np.concatenate([left, reached[-1] - left], axis=1))
         return reached
 
@@ -94,10 +95,10 @@ class ForestArrays:
         for level in reversed(range(self.depth)):
             left, right = np.split(values, 2, axis=1)
             gaps.append(left - right)
-            values = right + _level(gates, level)[:, :, None, :] * gaps[-1]
+            values = right + level_of(gates, level)[:, :, None, :] * gaps[-1]
         steep = gates * (1 - gates) / len(self.leaves)
         parts = [
-            (reached[level] * _level(steep, level))[:, :, None, :] * gaps[self.depth - 1 - level]
+            (reached[level] * level_of(steep, level))[:, :, None, :] * gaps[self.depth - 1 - level]
             for level in range(self.depth)
         ]
         return np.concatenate(parts, axis=1)
@@ -152,13 +153,14 @@ class ForestArrays:
             self.leaves[:, :, :, None], (*self.leaves.shape, middle.shape[-1])
         )
         for level in reversed(range(self.depth)):
-            ends = [_level(gate, level)[:, :, None, :] for gate in (least, most)]
+            ends = [level_of(gate, level)[:, :, None, :] for gate in (least, most)]
             low = np.minimum(*(_mixed(low, end) for end in ends))
             high = np.maximum(*(_mixed(high, end) for end in ends))
         return low[:, 0].mean(axis=0), high[:, 0].mean(axis=0)
 
 
-def _level(gates: np.ndarray, level: int) -> np.ndarray:
+def level_of(gates: Any, level: int) -> Any:
+    """The gates of one level, of NumPy's arrays or of JAX's."""
     return gates[:, 2**level - 1 : 2 ** (level + 1) - 1]
 
 

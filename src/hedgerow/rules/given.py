@@ -17,8 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.decisions import DecisionSet
-from hedgerow.programs import program
-from hedgerow.rules.base import FittedRule
+from hedgerow.rules.base import FittedRule, decide_columns
 
 
 class GivenRule(FittedRule):
@@ -52,7 +51,7 @@ class GivenRule(FittedRule):
     def decide(self, contexts: np.ndarray) -> np.ndarray:
         """Decisions for standardised contexts in float64: the function's numbers are the data's."""
         with jax.enable_x64(True):
-            return np.asarray(_decide(self, jnp.asarray(contexts.T))).T
+            return np.asarray(decide_columns(self, jnp.asarray(contexts.T))).T
 
     def check(self, contexts: np.ndarray) -> None:
         """Refuse a function that cannot be traced, or decides something else than is asked."""
@@ -65,8 +64,3 @@ class GivenRule(FittedRule):
             ) from None
         if not np.all(np.isfinite(decisions)):
             raise ValueError(f"function must return finite decisions, but returned {decisions[0]}.")
-
-
-@program
-def _decide(rule: GivenRule, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
-    return rule(x)

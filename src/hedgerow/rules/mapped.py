@@ -1,46 +1,59 @@
-"""What rules with a map at their end share: f(x) = map(raw(x)), the map being onto Z.
+"""Rules with a map at their end: f(x) = map(raw(x)), the map being onto Z.
 
-The map of their raw numbers, bounds on it, and how a page computes it. All are the decision set's
-own (``DecisionSet.from_raw``, ``.image``, ``.page_blocks``).
+A rule says what its raw numbers are, and between which bounds they lie over a box of contexts. What
+the map makes of them is the decision set's own (``DecisionSet.from_raw``, ``.image``,
+``.page_blocks``).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from hedgerow.decisions import DecisionSet
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.parts import Missing
+from hedgerow.rules.base import FittedRule
 
 
-def through(decision_set: DecisionSet, raw: Float[Array, "k rows"]) -> Float[Array, "k rows"]:
-    """Send raw outputs, rows last, through the map onto the decision set."""
-    return jnp.moveaxis(decision_set.from_raw(jnp.moveaxis(raw, 0, -1)), -1, 0)
+class MappedRule(FittedRule):
+    """f(x) = map(raw(x)) (abstract)."""
 
+    def raw(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+        """Numbers to be mapped, for every column of x."""
+        raise NotImplementedError
 
-def image(
-    decision_set: DecisionSet, low: Float[np.ndarray, " k"], high: Float[np.ndarray, " k"]
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Bounds on the map of raw numbers between low and high."""
-    found = decision_set.image(low, high)
-    if found is None:
-        raise Missing(decision_set, "image", "Bounds on decisions need those of the map onto Z")
-    return found
+    def raw_bounds(
+        self, centre: Float[np.ndarray, " d"], width: Float[np.ndarray, " d"]
+    ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+        """Bounds on them for all standardised contexts with |x − centre| ≤ width."""
+        raise NotImplementedError
 
+    def hidden_units(self) -> int:
+        """Units that one decision passes."""
+        return 0
 
-def mapped_form(decision_set: DecisionSet, units: int = 0, **parameters: Any) -> PageForm:
-    """A page form of raw numbers, which ``mapped.js`` knows by their names, and the map."""
-    blocks = decision_set.page_blocks()
-    if blocks is None:
-        raise Missing(decision_set, "page_blocks", "A page that decides needs the map onto Z")
-    maps = ",\n".join(f"(parameters) => {{\n{block.script}\n}}" for block in blocks)
-    return PageForm(
-        f"const MAPS = [{maps}];\n{asset('hedgerow.rules', 'mapped.js')}",
-        {name: np.asarray(value, np.float32) for name, value in parameters.items()}
-        | {"blocks": [dict(block.parameters) for block in blocks]},
-        units,
-    )
+    def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+        """Decide for every column of x."""
+        return self.decision_set.from_raw(self.raw(x).T).T
+
+    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The map of the bounds on raw numbers."""
+        found = self.decision_set.image(*self.raw_bounds(centre, width))
+        if found is None:
+            needed = "Bounds on decisions need those of the map onto Z"
+            raise Missing(self.decision_set, "image", needed)
+        return found
+
+    def page_form(self) -> PageForm:
+        """What was learned, which ``mapped.js`` knows by its names, and the map."""
+        blocks = self.decision_set.page_blocks()
+        if blocks is None:
+            needed = "A page that decides needs the map onto Z"
+            raise Missing(self.decision_set, "page_blocks", needed)
+        maps = ",\n".join(f"(parameters) => {{\n{block.script}\n}}" for block in blocks)
+        learned = {name: np.asarray(getattr(self, name), np.float32) for name in self.trainable}
+        return PageForm(
+            f"const MAPS = [{maps}];\n{asset('hedgerow.rules', 'mapped.js')}",
+            learned | {"blocks": [dict(block.parameters) for block in blocks]},
+            self.hidden_units(),
+        )

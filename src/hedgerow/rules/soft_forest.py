@@ -39,8 +39,8 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.programs import program
-from hedgerow.rules.base import FittedRule, Rule
-from hedgerow.rules.forest_arrays import ForestArrays
+from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.forest_arrays import ForestArrays, level_of
 from hedgerow.rules.slopes import Slopes
 
 MOST_DEPTH = 12
@@ -269,16 +269,9 @@ class SoftForest(Rule):
             return max(1, round(self.features_per_tree * n_features))
         return min(int(self.features_per_tree), n_features)
 
-    def build(
-        self,
-        key: PRNGKeyArray,
-        n_features: int,
-        decision_set: DecisionSet,
-        start: Float[Array, " k"],
-        slopes: Slopes | None = None,
-    ) -> Forest:
-        """Gates as told, leaves scattered around ``start``."""
-        centre = decision_set.start_raw(start)
+    def build(self, key: PRNGKeyArray, start: Start) -> Forest:
+        """Gates as told, leaves scattered around the decision to start with."""
+        centre, n_features, slopes = start.raw, start.n_features, start.slopes
         dtype = centre.dtype
         leaves = 2 ** self.depth_for(n_features)
         seen = self.features_for(n_features)
@@ -302,7 +295,7 @@ class SoftForest(Rule):
             leaves=centre + self.leaf_scale * scatter,
             features=features,
             temperature=jnp.asarray(self.temperature, dtype),
-            decision_set=decision_set,
+            decision_set=start.decision_set,
         )
 
     def _informed(
@@ -331,10 +324,6 @@ def _leaf_decisions(forest: Forest) -> Float[Array, "t l k"]:
     return forest.leaf_decisions()
 
 
-def _level(gates: Array, level: int) -> Array:
-    return gates[:, 2**level - 1 : 2 ** (level + 1) - 1]
-
-
 @jax.custom_vjp
 def mix_leaves(
     gates: Float[Array, "t g rows"], leaves: Float[Array, "t l k"]
@@ -349,7 +338,7 @@ def _mix_forward(gates: Array, leaves: Array) -> tuple[Array, tuple[Array, list[
     for level in reversed(range(leaves.shape[1].bit_length() - 1)):
         left, right = jnp.split(values, 2, axis=1)
         gaps.append(left - right)
-        values = right + _level(gates, level)[:, :, None, :] * gaps[-1]
+        values = right + level_of(gates, level)[:, :, None, :] * gaps[-1]
     return jnp.mean(values[:, 0], axis=0), (gates, gaps)
 
 
@@ -360,7 +349,7 @@ def _mix_reverse(kept: tuple[Array, list[Array]], cotangent: Array) -> tuple[Arr
     gate_cotangents = []
     for level in range(len(gaps)):
         gate_cotangents.append(jnp.sum(flow * gaps[len(gaps) - 1 - level], axis=2))
-        left = flow * _level(gates, level)[:, :, None, :]
+        left = flow * level_of(gates, level)[:, :, None, :]
         flow = jnp.concatenate([left, flow - left], axis=1)
     return jnp.concatenate(gate_cotangents, axis=1), jnp.sum(flow, axis=-1)
 

@@ -17,14 +17,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
-from hedgerow.describe.page_form import PageForm
-from hedgerow.rules.base import FittedRule, Rule
-from hedgerow.rules.mapped import image, mapped_form, through
+from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.mapped import MappedRule
 from hedgerow.rules.network_paths import network_integrals
-from hedgerow.rules.slopes import Slopes
 
 
-class TwoLayerNetwork(FittedRule):
+class TwoLayerNetwork(MappedRule):
     """The fitted network."""
 
     trainable: ClassVar[tuple[str, ...]] = ("hidden", "bias", "output", "offset")
@@ -34,19 +32,18 @@ class TwoLayerNetwork(FittedRule):
     offset: Float[Array, " k"]
     decision_set: DecisionSet
 
-    def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
-        """Decide for every column of x."""
+    def raw(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
+        """Both layers and the offset."""
         decisions, width, features = self.hidden.shape
         units = self.hidden.reshape(-1, features) @ x
         units = jax.nn.relu(units.reshape(decisions, width, -1) + self.bias[:, :, None])
-        raw = jnp.einsum("km,kmr->kr", self.output, units) / width + self.offset[:, None]
-        return through(self.decision_set, raw)
+        return jnp.einsum("km,kmr->kr", self.output, units) / width + self.offset[:, None]
 
     def words(self) -> str:
         """What kind of rule it is."""
         return f"A small neural network with {self.bias.shape[1]:,} hidden units per decision"
 
-    def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def raw_bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval by interval through the layers."""
         hidden, output = (np.asarray(part, np.float64) for part in (self.hidden, self.output))
         middle, reach = hidden @ centre + np.asarray(self.bias), np.abs(hidden) @ width
@@ -55,7 +52,7 @@ class TwoLayerNetwork(FittedRule):
         offset = np.asarray(self.offset, np.float64)
         low = offset + np.sum(up * least + down * most, axis=1) / hidden.shape[1]
         high = offset + np.sum(up * most + down * least, axis=1) / hidden.shape[1]
-        return image(self.decision_set, low, high)
+        return low, high
 
     def path_integrals(
         self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: np.ndarray
@@ -63,16 +60,9 @@ class TwoLayerNetwork(FittedRule):
         """From kink to kink."""
         return network_integrals(self, starts, end, weights, tolerance)
 
-    def page_form(self) -> PageForm:
-        """Both layers and the map."""
-        return mapped_form(
-            self.decision_set,
-            units=self.bias.size,
-            hidden=self.hidden,
-            bias=self.bias,
-            output=self.output,
-            offset=self.offset,
-        )
+    def hidden_units(self) -> int:
+        """Those of all decisions."""
+        return self.bias.size
 
 
 class TwoLayer(Rule):
@@ -93,18 +83,10 @@ class TwoLayer(Rule):
         if self.width is not None:
             _checks.count("width", self.width)
 
-    def build(
-        self,
-        key: PRNGKeyArray,
-        n_features: int,
-        decision_set: DecisionSet,
-        start: Float[Array, " k"],
-        slopes: Slopes | None = None,
-    ) -> FittedRule:
+    def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:
         """Random hidden layer with unit-size activations, zero output layer."""
-        offset = decision_set.start_raw(start)
-        width = self.width or 64 * n_features
-        shape = (decision_set.dimension, width)
+        offset, n_features = start.raw, start.n_features
+        shape = (len(offset), self.width or 64 * n_features)
         key_hidden, key_bias = jax.random.split(key)
         hidden = jax.random.normal(key_hidden, (*shape, n_features), offset.dtype)
         return TwoLayerNetwork(
@@ -112,5 +94,5 @@ class TwoLayer(Rule):
             bias=jax.random.normal(key_bias, shape, offset.dtype),
             output=jnp.zeros(shape, offset.dtype),
             offset=offset,
-            decision_set=decision_set,
+            decision_set=start.decision_set,
         )

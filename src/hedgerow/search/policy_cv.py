@@ -29,7 +29,7 @@ from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import EmpiricalNominal, Nominal
 from hedgerow.data.table_files import require_pandas
-from hedgerow.estimator import RobustPolicy
+from hedgerow.estimator import RobustPolicy, listed
 from hedgerow.fitting import DEFAULT_AMBIGUITY, Parts, pose
 from hedgerow.losses import Loss
 from hedgerow.rules import Rule, SoftForest
@@ -187,6 +187,11 @@ class RobustPolicyCV(BaseEstimator):
     def robust_value_(self) -> RobustValue:
         """Certified value of the chosen policy on the training data."""
         return self._policy.robust_value_
+
+    def __dir__(self) -> list[str]:
+        """Leave out a value that is yet to be computed, as policies do."""
+        policy = getattr(self, "best_estimator_", None)
+        return listed(self, policy is not None and policy.has_robust_value_)
 
     @property
     def cv_results_(self) -> Any:

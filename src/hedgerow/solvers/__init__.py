@@ -7,14 +7,15 @@ from hedgerow.solvers.nested import NestedSGD
 from hedgerow.solvers.saa import SAA
 from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
-from hedgerow.solvers.stochastic import Step, StochasticSolver
-from hedgerow.solvers.training import Objective, Parameters, Solution, TrainingProblem
+from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.solvers.training import At, Objective, Parameters, Solution, Step, TrainingProblem
 
 __all__ = [
     "MLMC",
     "SAA",
     "SCGD",
     "SCSC",
+    "At",
     "NestedSGD",
     "Objective",
     "Parameters",

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow.programs import program
 from hedgerow.solvers.training import (
+    At,
     Objective,
     Parameters,
     Progress,
@@ -109,13 +110,8 @@ def stretch(
 
     def step(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         state, values = carry
-        found = solver.step(
-            objective,
-            state.parameters,
-            state.memory,
-            state.step,
-            jax.random.fold_in(key, state.step),
-        )
+        own = jax.random.fold_in(key, state.step)
+        found = solver.step(objective, At(state.parameters, state.memory, state.step, own))
         updates, moments = optimizer.update(
             cast(optax.Updates, found.gradient),
             state.optimizer,

@@ -9,14 +9,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array
 
 from hedgerow.ambiguity import Tilt
 from hedgerow.data import Batch
 from hedgerow.solvers import multilevel
 from hedgerow.solvers.nested import nested_step
-from hedgerow.solvers.stochastic import Step, StochasticSolver
-from hedgerow.solvers.training import Objective, Parameters
+from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.solvers.training import At, Objective, Parameters, Step
 
 
 class MLMC(StochasticSolver):
@@ -39,18 +39,11 @@ class MLMC(StochasticSolver):
             )
         return ()
 
-    def step(
-        self,
-        objective: Objective,
-        parameters: Parameters,
-        memory: Any,
-        step: Array,
-        key: PRNGKeyArray,
-    ) -> Step:
+    def step(self, objective: Objective, at: At) -> Step:
         """Add what a random level lacks, over its probability."""
-        batch, key = self.draw(objective, key)
+        parameters, (batch, key) = at.parameters, self.draw(objective, at.key)
         coarse = objective.model.refined(objective.setting, 0)
-        found = nested_step(objective, parameters, memory, batch, key, coarse)
+        found = nested_step(objective, at, batch, key, coarse)
         key_level, key_blocks = jax.random.split(jax.random.fold_in(key, 1))
         level = multilevel.draw_level(key_level)
         if coarse is not None:
@@ -79,4 +72,4 @@ class MLMC(StochasticSolver):
         gradient = jax.tree_util.tree_map(
             lambda own, more: jnp.add(own, weight * more), found.gradient, missing[0]
         )
-        return Step(gradient, found.value + weight * missing[1], memory)
+        return Step(gradient, found.value + weight * missing[1], at.memory)

@@ -6,45 +6,31 @@ remembered. Where the objective is a plain mean, as for ERM, there is no bias.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 from jaxtyping import Array, PRNGKeyArray
 
 from hedgerow.ambiguity import Setting
 from hedgerow.data import Batch
-from hedgerow.solvers.stochastic import Step, StochasticSolver
-from hedgerow.solvers.training import Objective, Parameters
+from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.solvers.training import At, Objective, Parameters, Step
 
 
 class NestedSGD(StochasticSolver):
     """Stochastic gradients of the nested, biased estimate. ``tracking`` is not used."""
 
-    def step(
-        self,
-        objective: Objective,
-        parameters: Parameters,
-        memory: Any,
-        step: Array,
-        key: PRNGKeyArray,
-    ) -> Step:
+    def step(self, objective: Objective, at: At) -> Step:
         """Differentiate a batch's value."""
-        batch, key = self.draw(objective, key)
-        return nested_step(objective, parameters, memory, batch, key)
+        batch, key = self.draw(objective, at.key)
+        return nested_step(objective, at, batch, key)
 
 
 def nested_step(
-    objective: Objective,
-    parameters: Parameters,
-    memory: Any,
-    batch: Batch,
-    key: PRNGKeyArray,
-    setting: Setting | None = None,
+    objective: Objective, at: At, batch: Batch, key: PRNGKeyArray, setting: Setting | None = None
 ) -> Step:
     """Return gradient and value of the objective as one batch has it."""
 
     def value(parameters: Parameters) -> Array:
         return objective.value(parameters, objective.tilt(parameters, batch, key, setting), batch)
 
-    found, gradient = jax.value_and_grad(value)(parameters)
-    return Step(gradient, found, memory)
+    found, gradient = jax.value_and_grad(value)(at.parameters)
+    return Step(gradient, found, at.memory)

@@ -24,15 +24,15 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array
 
 from hedgerow import _checks
 from hedgerow.ambiguity import LogReduction
 from hedgerow.kernels import Anchored
 from hedgerow.solvers.nested import nested_step
-from hedgerow.solvers.stochastic import Step, StochasticSolver
+from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.solvers.trackers import Trackers, followed, no_trackers, updated
-from hedgerow.solvers.training import Objective, Parameters, masses
+from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
 
 
 class Memory(NamedTuple):
@@ -96,19 +96,12 @@ class SCSC(StochasticSolver):
         previous = parameters if reduction.spans_contexts() else None
         return Memory(no_trackers(reduction, slots), previous)
 
-    def step(
-        self,
-        objective: Objective,
-        parameters: Parameters,
-        memory: Any,
-        step: Array,
-        key: PRNGKeyArray,
-    ) -> Step:
+    def step(self, objective: Objective, at: At) -> Step:
         """Mix this step's log-averages into the corrected ones."""
-        batch, key = self.draw(objective, key)
-        setting = objective.setting
+        batch, key = self.draw(objective, at.key)
+        setting, memory = objective.setting, at.memory
         if not isinstance(memory, Memory):
-            return nested_step(objective, parameters, memory, batch, key)
+            return nested_step(objective, at, batch, key)
         if memory.previous is None:  # the value at the nominal point comes along as a last node
             anchored = Anchored(setting.context_nodes)
             setting = eqx.tree_at(lambda s: s.context_nodes, setting, anchored)
@@ -124,13 +117,13 @@ class SCSC(StochasticSolver):
                 before = objective.tilt(memory.previous, batch, key, setting)
                 drift = now - reduction.levels(before.log_moments(), masses(before, batch))
                 origin = 0.0
-            slots, share = reduction.slots(tilt), self.tracking_at(step)
+            slots, share = reduction.slots(tilt), self.tracking_at(at.step)
             levels, trackers = updated(memory.trackers, slots, now, share, drift, origin)
             function, value = followed(reduction, tilt, mass, levels)
             return function + reserved, (value + reserved, trackers)
 
-        gradient, (value, trackers) = jax.grad(surrogate, has_aux=True)(parameters)
-        previous = None if memory.previous is None else parameters
+        gradient, (value, trackers) = jax.grad(surrogate, has_aux=True)(at.parameters)
+        previous = None if memory.previous is None else at.parameters
         return Step(gradient, value, Memory(trackers, previous))
 
     def _followed(self, objective: Objective, parameters: Parameters) -> LogReduction | None:

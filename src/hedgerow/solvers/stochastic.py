@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.loop import descend
-from hedgerow.solvers.training import Objective, Parameters, Progress, Solution, TrainingProblem
+from hedgerow.solvers.training import (
+    At,
+    Objective,
+    Parameters,
+    Progress,
+    Solution,
+    Step,
+    TrainingProblem,
+)
 
 LEAST_TRACKING = 0.1
 """Of β: what is left of it at the end of a run whose step sizes fall to 0."""
-
-
-class Step(NamedTuple):
-    """What a step found: gradient, objective, and what is remembered for the next one."""
-
-    gradient: Parameters
-    value: Float[Array, ""]
-    memory: Any
 
 
 class StochasticSolver(Solver):
@@ -136,15 +136,8 @@ class StochasticSolver(Solver):
         return ()
 
     @abstractmethod
-    def step(
-        self,
-        objective: Objective,
-        parameters: Parameters,
-        memory: Any,
-        step: Array,
-        key: PRNGKeyArray,
-    ) -> Step:
-        """Estimate gradient and objective at some parameters."""
+    def step(self, objective: Objective, at: At) -> Step:
+        """Estimate gradient and objective."""
 
     def draw(self, objective: Objective, key: PRNGKeyArray) -> tuple[Batch, PRNGKeyArray]:
         """Draw a step's contexts; the key returned is for its nodes."""

@@ -10,7 +10,7 @@ its logarithm above the smallest admissible one:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -117,6 +117,23 @@ class TrainingProblem(NamedTuple):
     def rule(self, parameters: Parameters) -> FittedRule:
         """Return the rule with these parameters."""
         return eqx.combine(parameters.rule, self.objective.fixed)
+
+
+class At(NamedTuple):
+    """Where a step stands: parameters, what is remembered, its number, and its randomness."""
+
+    parameters: Parameters
+    memory: Any
+    step: Array
+    key: PRNGKeyArray
+
+
+class Step(NamedTuple):
+    """What a step found: gradient, objective, and what is remembered for the next one."""
+
+    gradient: Parameters
+    value: Float[Array, ""]
+    memory: Any
 
 
 class Solution(NamedTuple):

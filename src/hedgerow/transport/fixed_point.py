@@ -14,13 +14,13 @@ epsilon), whose gradient is the error of the second marginal. Four additions:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
-from hedgerow.transport.forms import Form
+from hedgerow.transport.forms import Form, form
+from hedgerow.transport.transport_problem import TransportProblem
 
 MEMORY = 12
 """Sweeps that are mixed: of 5, 8 and 12, the one that took fewest sweeps at small epsilons."""
@@ -88,45 +88,42 @@ class Mixing:
 
 
 def solve(
-    form_at: Callable[[float], Form],
-    mass: Float[np.ndarray, " cells"],
-    epsilon: float,
-    largest_cost: float,
-    tolerance: float,
-    max_sweeps: int,
+    problem: TransportProblem, epsilon: float, tolerance: float, max_sweeps: int
 ) -> FixedPoint:
     """Find the scalings at ``epsilon`` by way of larger ones."""
     ladder = [epsilon]
-    while RATIO * ladder[-1] < largest_cost / 64:
+    while RATIO * ladder[-1] < problem.largest_cost / 64:
         ladder.append(RATIO * ladder[-1])
-    log_scaling, sweeps = np.log(mass), 0
+    mass, sweeps = problem.target.mass, 0
+    log_scaling = np.log(mass)
     # A mixed step may lead out of the range of numbers; it is taken back, and nobody need know.
     with np.errstate(over="ignore", invalid="ignore"):
         for rung in reversed(ladder[1:]):
             left = min(WARM_SWEEPS, max_sweeps - 1 - sweeps)
             goal = max(WARM_TOLERANCE, tolerance)
-            found = _iterate(form_at(rung), mass, log_scaling, goal, left)
+            found = _iterate(form(problem, rung), mass, log_scaling, goal, left)
             sweeps += found.sweeps
             log_scaling = RATIO * found.log_scaling
-        found = _iterate(form_at(epsilon), mass, log_scaling, tolerance, max_sweeps - sweeps)
-    return FixedPoint(found.log_scaling, found.error, sweeps + found.sweeps, found.status)
+        last = form(problem, epsilon)
+        found = _iterate(last, mass, log_scaling, tolerance, max_sweeps - sweeps)
+    return replace(found, sweeps=sweeps + found.sweeps)
 
 
 def _iterate(
-    form: Form, mass: np.ndarray, start: np.ndarray, tolerance: float, max_sweeps: int
+    at_epsilon: Form, mass: np.ndarray, start: np.ndarray, tolerance: float, max_sweeps: int
 ) -> FixedPoint:
     """Sweep until the second marginal is met, the sweeps are used up, or numbers give out."""
     log_mass, mixing = np.log(mass), Mixing(np.sqrt(mass))
     point, best = start, FixedPoint(start, np.inf, 0, "not finite")
     reached, plain = -np.inf, start
     for sweep in range(1, max_sweeps + 1):
-        log_second, normalisers = form.sweep(point)
+        log_second, normalisers = at_epsilon.sweep(point)
         gain = float(mass @ point)
         error = float(np.abs(np.exp(log_second) - mass).sum())
         dual, rounding = gain - normalisers, ROUNDING * (abs(gain) + abs(normalisers) + 1)
         if not (np.isfinite(error) and dual >= reached - rounding):
             if point is plain:  # the step that cannot lower the dual value left the numbers
-                return FixedPoint(best.log_scaling, best.error, sweep, "not finite")
+                return replace(best, sweeps=sweep, status="not finite")
             mixing.forget()
             point, reached = plain, -np.inf
             continue
@@ -137,4 +134,4 @@ def _iterate(
         residual = log_mass - log_second
         reached, plain = dual, point + residual
         point = mixing.next(point, residual)
-    return FixedPoint(best.log_scaling, best.error, max_sweeps, best.status)
+    return replace(best, sweeps=max_sweeps)

@@ -102,17 +102,11 @@ class DiscreteMeasure:
 class Side:
     """A measure by its distinct contexts and outcomes; cells are sorted by context, then outcome.
 
-    Attributes
-    ----------
-    contexts : (contexts, d_x)
-    outcomes : (outcomes, d_y)
-    cell_context, cell_outcome : (cells,), rows of ``contexts`` and ``outcomes``
-    mass : (cells,), positive, sums to 1
-    start : (contexts,), where each context's cells begin
-    point_cell : (n,), the cell of each point, -1 for a point without mass
-    point_share : (n,), which part of its cell's mass a point carries
+    ``start`` is where each context's cells begin, ``point_cell`` the cell of each point (-1 for a
+    point without mass), ``point_share`` which part of its cell's mass a point carries.
     """
 
+    measure: DiscreteMeasure
     contexts: Float[np.ndarray, "contexts d_x"]
     outcomes: Float[np.ndarray, "outcomes d_y"]
     cell_context: Int[np.ndarray, " cells"]
@@ -137,9 +131,8 @@ class Side:
         point_share = np.zeros(len(measure))
         point_share[kept] = weights / mass[cell]
         start = np.searchsorted(cell_context, np.arange(len(contexts)))
-        return cls(
-            contexts, outcomes, cell_context, cell_outcome, mass, start, point_cell, point_share
-        )
+        cells_of = cell_context, cell_outcome, mass, start
+        return cls(measure, contexts, outcomes, *cells_of, point_cell, point_share)
 
     @property
     def cells(self) -> int:
@@ -156,14 +149,9 @@ class Side:
         """Mass of each cell given its context."""
         return self.mass / self.context_mass[self.cell_context]
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of distinct contexts and outcomes."""
-        return len(self.contexts), len(self.outcomes)
-
     def as_grid(self, cells: np.ndarray, fill: float) -> np.ndarray:
         """Values of cells as a matrix (contexts, outcomes), ``fill`` where there is no cell."""
-        grid = np.full(self.shape, fill)
+        grid = np.full((len(self.contexts), len(self.outcomes)), fill)
         grid[self.cell_context, self.cell_outcome] = cells
         return grid
 

@@ -14,7 +14,6 @@ from jaxtyping import Float
 from hedgerow import _checks
 from hedgerow.transport.factors import Factors
 from hedgerow.transport.log_products import blocks
-from hedgerow.transport.measure import DiscreteMeasure
 from hedgerow.transport.transport_problem import TransportProblem
 
 MOST_ENTRIES = 500_000_000
@@ -54,15 +53,13 @@ class TransportResult:
 
     def __init__(
         self,
-        source: DiscreteMeasure,
-        target: DiscreteMeasure,
-        epsilon: float,
         problem: TransportProblem,
+        epsilon: float,
         factors: Factors,
         status: str,
         iterations: int,
     ) -> None:
-        self.source, self.target = source, target
+        self.source, self.target = problem.source.measure, problem.target.measure
         self.epsilon, self.order, self.causal = epsilon, problem.order, problem.causal
         self.status, self.iterations = status, iterations
         self.converged = status in ("converged", "optimal")

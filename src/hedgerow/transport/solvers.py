@@ -13,7 +13,6 @@ from hedgerow import _checks
 from hedgerow.transport.exact import solve_exactly
 from hedgerow.transport.factors import EntropicFactors
 from hedgerow.transport.fixed_point import solve
-from hedgerow.transport.forms import form
 from hedgerow.transport.measure import DiscreteMeasure
 from hedgerow.transport.result import TransportResult
 from hedgerow.transport.transport_problem import TransportProblem
@@ -78,7 +77,7 @@ def causal_sinkhorn(
     3.0
     """
     problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=True)
-    return _solved(source, target, problem, epsilon, tolerance, max_sweeps)
+    return _solved(problem, epsilon, tolerance, max_sweeps)
 
 
 def sinkhorn(
@@ -98,16 +97,11 @@ def sinkhorn(
     At epsilon = 0 the p-th root of the value is the Wasserstein distance.
     """
     problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=False)
-    return _solved(source, target, problem, epsilon, tolerance, max_sweeps)
+    return _solved(problem, epsilon, tolerance, max_sweeps)
 
 
 def _solved(
-    source: DiscreteMeasure,
-    target: DiscreteMeasure,
-    problem: TransportProblem,
-    epsilon: Any,
-    tolerance: Any,
-    max_sweeps: Any,
+    problem: TransportProblem, epsilon: Any, tolerance: Any, max_sweeps: Any
 ) -> TransportResult:
     epsilon = _checks.nonnegative("epsilon", epsilon)
     tolerance = _checks.positive("tolerance", tolerance)
@@ -119,21 +113,14 @@ def _solved(
         )
     if epsilon == 0:
         exact, iterations = solve_exactly(problem)
-        return TransportResult(source, target, 0.0, problem, exact, "optimal", iterations)
+        return TransportResult(problem, 0.0, exact, "optimal", iterations)
     if epsilon < RESOLUTION * problem.largest_cost:
         raise ValueError(
             f"epsilon={epsilon:.3g} is too small beside costs of up to {problem.largest_cost:.3g} "
             "for double precision; use a larger one, or epsilon=0 for the exact plan."
         )
     with threadpool_limits(1 if problem.size < SMALL else None, "blas"):
-        found = solve(
-            lambda at: form(problem, at),
-            problem.target.mass,
-            epsilon,
-            problem.largest_cost,
-            tolerance,
-            max_sweeps,
-        )
+        found = solve(problem, epsilon, tolerance, max_sweeps)
     if found.status != "converged":
         warnings.warn(
             f"The second marginal of the plan is off by {found.error:.2g} (tolerance "
@@ -143,4 +130,4 @@ def _solved(
             stacklevel=3,
         )
     factors = EntropicFactors(problem, epsilon, found.log_scaling)
-    return TransportResult(source, target, epsilon, problem, factors, found.status, found.sweeps)
+    return TransportResult(problem, epsilon, factors, found.status, found.sweeps)

@@ -55,14 +55,11 @@ class TransportProblem:
                     f"{there}."
                 )
         _checks.one_of("order", order, (1, 2))
-        return cls(
-            source.side,
-            target.side,
-            int(order),
-            causal,
+        scales = (
             _scale("x_scale", x_scale, source.x.shape[1]),
             _scale("y_scale", y_scale, source.y.shape[1]),
         )
+        return cls(source.side, target.side, int(order), causal, *scales)
 
     @cached_property
     def context_cost(self) -> Float[np.ndarray, "source_contexts target_contexts"]:

@@ -21,9 +21,9 @@ class Clipped(StochasticSolver):
     def init(self, objective, parameters, slots):
         return jnp.asarray(jnp.inf)
 
-    def step(self, objective, parameters, memory, step, key):
-        batch, key = self.draw(objective, key)
-        found = nested_step(objective, parameters, memory, batch, key)
+    def step(self, objective, at):
+        memory, (batch, key) = at.memory, self.draw(objective, at.key)
+        found = nested_step(objective, at, batch, key)
         size = optax.tree_utils.tree_norm(found.gradient)
         share = jnp.minimum(1.0, self.most * memory / jnp.maximum(size, 1e-30))
         usual = jnp.where(jnp.isinf(memory), size, 0.9 * memory + 0.1 * jnp.minimum(size, memory))

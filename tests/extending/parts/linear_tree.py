@@ -39,10 +39,10 @@ class LinearTree(Rule):
     def __init__(self, depth=1):
         self.depth = depth
 
-    def build(self, key, n_features, decision_set, start, slopes=None):
-        raw, leaves = decision_set.start_raw(start), 2**self.depth
-        gates = 0.5 * jax.random.normal(key, (leaves - 1, n_features + 1), raw.dtype)
+    def build(self, key, start):
+        raw, leaves = start.raw, 2**self.depth
+        gates = 0.5 * jax.random.normal(key, (leaves - 1, start.n_features + 1), raw.dtype)
         constant = jnp.broadcast_to(raw[:, None], (leaves, len(raw), 1))
-        flat = jnp.zeros((leaves, len(raw), n_features), raw.dtype)
+        flat = jnp.zeros((leaves, len(raw), start.n_features), raw.dtype)
         leaves = jnp.concatenate([flat, constant], axis=-1)
-        return FittedLinearTree(gates=gates, leaves=leaves, decision_set=decision_set)
+        return FittedLinearTree(gates=gates, leaves=leaves, decision_set=start.decision_set)

@@ -36,16 +36,7 @@ def worst_case(
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
-    found = certified(
-        policy,
-        X,
-        Y,
-        ambiguity=ambiguity,
-        reference=reference,
-        tolerance=tolerance,
-        sample_weight=sample_weight,
-        random_state=random_state,
-    )
+    found = certified(policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state)
     if not np.isfinite(found.robust.value):
         raise ValueError(
             "The robust value is infinite at this penalty, so no distribution attains it; raise "

@@ -188,12 +188,11 @@ class BasisPool:
         small = np.abs(pivot) < 1e-3 * np.abs(alpha).max(axis=1)
         inverse -= (alpha / pivot[:, None])[:, :, None] * leaving[:, None, :]
         inverse[each, rows] = -leaving  # the pivot is negative
+        known = (self.vertex, self.cost), (self.tie_vertex, self.tie_cost)
         vertex, tie_vertex = (
-            at + leaving * ((cost[entering] - np.sum(at * column, axis=1)) / pivot)[:, None]
-            for at, cost in (
-                (self.vertex[parents], self.cost),
-                (self.tie_vertex[parents], self.tie_cost),
-            )
+            at[parents]
+            + leaving * ((cost[entering] - np.sum(at[parents] * column, axis=1)) / pivot)[:, None]
+            for at, cost in known
         )
         age = self.age[parents] + 1
         stale = small | (age > GENERATIONS)
@@ -226,10 +225,8 @@ class BasisPool:
         ):
             array = getattr(self, name)
             if self.size > len(array):
-                grown = np.empty((max(16, 2 * self.size), *array.shape[1:]), array.dtype)
-                grown[:first] = array[:first]
-                setattr(self, name, grown)
-                array = grown
+                array = np.resize(array, (max(16, 2 * self.size), *array.shape[1:]))
+                setattr(self, name, array)
             array[new] = values
 
     def _forget(self) -> None:

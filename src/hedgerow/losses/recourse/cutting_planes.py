@@ -11,7 +11,6 @@ so far is tried next. The box grows while steps succeed at its edge and shrinks 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import highspy
 import jax.numpy as jnp
@@ -19,6 +18,7 @@ import numpy as np
 
 from hedgerow.decisions import DecisionSet
 from hedgerow.losses.recourse.feasibility import bounds_of, simplices_of
+from hedgerow.losses.recourse.warm_solver import silent_highs
 
 GROUPS = 20
 TRIALS = 300
@@ -82,10 +82,7 @@ class _Master:
         self.decisions = np.arange(size, dtype=np.int32)
         self.own = np.arange(size, size + self.groups, dtype=np.int32)
         infinite = np.full(self.groups, np.inf)
-        self.highs: Any = highspy.Highs()  # its stubs lack half of its methods
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("threads", 1)
-        self.highs.setOptionValue("presolve", "off")
+        self.highs = silent_highs(presolve="off")
         self._be_accurate_to(1e-10)  # promises are sums over groups: 1e-7 would hide the last steps
         self.highs.addVars(size, self.low, self.high)
         self.highs.addVars(self.groups, -infinite, infinite)

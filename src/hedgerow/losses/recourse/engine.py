@@ -12,9 +12,7 @@ see of a second stage with too many vertices is a pool of them (``pool.py``).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -28,28 +26,11 @@ ENUMERATION_LIMIT = 5000
 """Most bases that are enumerated at construction."""
 SCANNED = 256
 """Most pieces that are scanned whole; above, walking is faster."""
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
 Pieces = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Constants (k,), slopes in y (k, outcomes) and slopes in z (k, decisions)."""
 
-
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """Many small products: threads of a BLAS would wait for each other most of the time."""
-
-    @wraps(function)
-    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
-        with _threads().limit(limits=1, user_api="blas"):
-            return function(*args, **kwargs)
-
-    return limited
+# Many small products: threads of a BLAS would wait for each other most of the time.
+_on_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
 
 
 class Recourse:
@@ -86,7 +67,8 @@ class Recourse:
         self.bases = BasisPool(form.matrix, form.cost, start)
         self.enumerated = self.bases.enumerate(ENUMERATION_LIMIT if limit is None else limit)
         check_complete(form, self.bases, self.enumerated, blocks)
-        self.first = _distinct(self.bases.vertex[: self.bases.size if self.enumerated else 1])
+        known = self.bases.vertex[: self.bases.size if self.enumerated else 1]
+        self.first = known[_first_of_each(known)]
         self._rays = np.unique(np.round(self.bases.rays(), 12) + 0.0, axis=0)
         constants, in_y, in_z = form.pieces(self._rays)
         self._ray_pieces = constants, in_y, in_z - form.first_stage_cost
@@ -166,10 +148,8 @@ class Recourse:
     def rows(self, z: Any, y: Any) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """Decisions and outcomes as matrices of equally many rows, and the batch's shape."""
         z, y = _numbers("z", z), _numbers("y", y)
-        for name, array, matrix in (
-            ("z", z, self.form.technology),
-            ("y", y, self.form.outcome_matrix),
-        ):
+        expected = ("z", z, self.form.technology), ("y", y, self.form.outcome_matrix)
+        for name, array, matrix in expected:
             if array.ndim == 0 or array.shape[-1] != matrix.shape[1]:
                 raise ValueError(
                     f"{name} must have {matrix.shape[1]} entries along its last axis, got shape "
@@ -227,15 +207,14 @@ def pieces_of(form: StandardForm, vertices: np.ndarray) -> Pieces:
     """The affine functions of vertices, each once, in their order."""
     constants, in_y, in_z = form.pieces(vertices)
     together = np.column_stack([constants, in_y, in_z])
-    digits = np.round(together / max(np.abs(together).max(), 1e-300), 10) + 0.0
-    one = np.sort(np.unique(digits, axis=0, return_index=True)[1])
-    return constants[one], in_y[one], in_z[one]
+    first = _first_of_each(together)
+    return constants[first], in_y[first], in_z[first]
 
 
-def _distinct(vertices: np.ndarray) -> np.ndarray:
-    """Vertices that differ by more than rounding, in their order."""
-    digits = np.round(vertices / max(np.abs(vertices).max(), 1e-300), 10) + 0.0
-    return vertices[np.sort(np.unique(digits, axis=0, return_index=True)[1])]
+def _first_of_each(rows: np.ndarray) -> np.ndarray:
+    """Which rows differ from all before by more than rounding."""
+    digits = np.round(rows / max(np.abs(rows).max(), 1e-300), 10) + 0.0
+    return np.sort(np.unique(digits, axis=0, return_index=True)[1])
 
 
 def _numbers(name: str, value: Any) -> np.ndarray:

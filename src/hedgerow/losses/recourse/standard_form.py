@@ -19,7 +19,8 @@ from scipy.linalg import qr
 from hedgerow import _checks
 
 RANK_TOLERANCE = 1e-10
-SENSES = ("=", "<=", ">=")
+SENSES = {"=": 0.0, "<=": 1.0, ">=": -1.0}
+"""The slack column's entry."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,8 @@ def _slacks(senses: Sequence[str] | None, rows: int) -> np.ndarray:
             f'senses must name one of "=", "<=" and ">=" per row of recourse_matrix ({rows}), '
             f"got {senses!r}."
         )
-    signs = np.array([{"=": 0.0, "<=": 1.0, ">=": -1.0}[_sense(s)] for s in senses])
+    signs = np.array([SENSES[_checks.one_of("senses", sense, [*SENSES])] for sense in senses])
     return np.diag(signs)[:, signs != 0]
-
-
-def _sense(value: Any) -> str:
-    return _checks.one_of("senses", value, SENSES)
 
 
 def _independent_rows(matrix: np.ndarray, both: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

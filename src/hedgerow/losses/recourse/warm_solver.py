@@ -9,7 +9,15 @@ from typing import Any
 
 import highspy
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csr_array
+
+
+def silent_highs(**options: Any) -> Any:
+    """A HiGHS that prints nothing, on one thread: starting a second one costs more than a solve."""
+    highs: Any = highspy.Highs()  # its stubs lack half of its methods
+    for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        highs.setOptionValue(name, value)
+    return highs
 
 
 class WarmSolver:
@@ -17,23 +25,13 @@ class WarmSolver:
 
     def __init__(self, matrix: np.ndarray, cost: np.ndarray) -> None:
         rows, columns = matrix.shape
-        program = highspy.HighsLp()
-        program.num_col_, program.num_row_ = columns, rows
-        program.col_cost_ = cost
-        program.col_lower_, program.col_upper_ = np.zeros(columns), np.full(columns, np.inf)
-        program.row_lower_ = program.row_upper_ = np.zeros(rows)
-        sparse = csc_array(matrix)
-        index, start = sparse.indices.astype(np.int32), sparse.indptr.astype(np.int32)
-        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        program.a_matrix_.start_ = start
-        program.a_matrix_.index_ = index
-        program.a_matrix_.value_ = sparse.data.astype(np.float64)
         self.rows = np.arange(rows, dtype=np.int32)
-        self.highs: Any = highspy.Highs()  # its stubs lack half of its methods
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("solver", "simplex")
-        self.highs.setOptionValue("threads", 1)  # starting a second one costs more than a solve
-        self.highs.passModel(program)
+        self.highs = silent_highs(solver="simplex")
+        self.highs.addVars(columns, np.zeros(columns), np.full(columns, np.inf))
+        self.highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
+        entries, ends = csr_array(matrix), np.zeros(rows)
+        starts, index = (part.astype(np.int32) for part in (entries.indptr[:-1], entries.indices))
+        self.highs.addRows(rows, ends, ends, entries.nnz, starts, index, entries.data)
 
     def solve(self, right: np.ndarray) -> np.ndarray | None:
         """Optimal dual solution, or None if no w ≥ 0 has W w = r."""

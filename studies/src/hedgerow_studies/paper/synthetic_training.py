@@ -48,8 +48,8 @@ def at_published(drawn: Draw, name: str, seed: int) -> tuple[RobustPolicy, float
     penalty, epsilon = published.TUNED[drawn.problem][name]
     order = int(name[0])
     outcomes = drawn.train.target.reshape(len(drawn.train.target), -1)
-    scale, start = np.ones(outcomes.shape[1]), np.zeros(outcomes.shape[1])
-    smallest = drawn.loss.smallest_penalty(order, scale, start, outcomes)
+    cost = drawn.loss.outcome_cost(order, np.ones(outcomes.shape[1]))
+    smallest = drawn.loss.smallest_penalty(cost, np.zeros(outcomes.shape[1]), outcomes)
     penalty = penalty if penalty > smallest else NEAREST * smallest
     model = CausalSinkhorn(penalty, cast(float, epsilon), order)
     rule = rule_of(drawn.problem, "forest")

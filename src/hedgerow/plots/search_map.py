@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from hedgerow.describe.numbers import number
-from hedgerow.plots.style import INK, axes_for, style
+from hedgerow.plots.style import INK, drawing
 from hedgerow.search import RobustPolicyCV
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def search_map(
@@ -51,37 +50,23 @@ def search_map(
         values = np.column_stack([values, np.full(len(epsilons), plain["mean_loss"].min())])
         penalties.append(np.inf)
     finite = values[np.isfinite(values)]
-    with style():
-        fig, axes = axes_for(ax)
-        image = axes.imshow(
-            values,
-            origin="lower",
-            aspect="auto",
-            cmap="viridis_r",
-            vmin=finite.min(),
-            vmax=np.quantile(finite, 0.9) if np.ptp(finite) > 0 else None,
-        )
+    with drawing(ax, title) as (fig, axes):
+        dearest = np.quantile(finite, 0.9) if np.ptp(finite) > 0 else None
+        colours = {"cmap": "viridis_r", "vmin": finite.min(), "vmax": dearest}
+        image = axes.imshow(values, origin="lower", aspect="auto", **colours)
         axes.set_xticks(range(len(penalties)), [number(p) for p in penalties])
         axes.set_yticks(range(len(epsilons)), [number(e) for e in epsilons])
         middle = np.mean(image.get_clim())
         for (i, j), value in np.ndenumerate(values):
-            axes.text(
-                j,
-                i,
-                number(value) if np.isfinite(value) else "–",
-                ha="center",
-                va="center",
-                color=INK if value < middle else "white",
-                fontsize=9,
-            )
+            text = number(value) if np.isfinite(value) else "–"
+            ink = INK if value < middle else "white"
+            axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
         _frame(axes, search.best_params_, penalties, epsilons)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         axes.set_xlabel("penalty (∞: empirical risk)" if len(plain) else "penalty")
         axes.set_ylabel("epsilon")
         fig.colorbar(image, ax=axes, label=loss_label, extend="max")
-        if title:
-            axes.set_title(title)
     return fig
 
 
@@ -89,14 +74,8 @@ def _frame(
     axes: Any, chosen: dict[str, Any], penalties: list[float], epsilons: list[float]
 ) -> None:
     """Frame what was chosen: one cell, or the column of the empirical risk."""
-    from matplotlib.patches import Rectangle
-
-    column = penalties.index(chosen["penalty"])
-    rows = (0, len(epsilons))
+    column, row, height = penalties.index(chosen["penalty"]), 0, len(epsilons)
     if "epsilon" in chosen:
-        row = epsilons.index(chosen["epsilon"])
-        rows = (row, row + 1)
-    corner = (column - 0.5, rows[0] - 0.5)
-    axes.add_patch(
-        Rectangle(corner, 1, rows[1] - rows[0], fill=False, edgecolor=INK, linewidth=2.5)
-    )
+        row, height = epsilons.index(chosen["epsilon"]), 1
+    corner = (column - 0.5, row - 0.5)
+    axes.add_patch(Rectangle(corner, 1, height, fill=False, edgecolor=INK, linewidth=2.5))
