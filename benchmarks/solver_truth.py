@@ -59,7 +59,8 @@ class Case:
     @cached_property
     def check(self) -> SampleAverage:
         """The same with other, finer nodes; where contexts climb, from many more starts."""
-        return self._objective(MANY_CLIMBS if isinstance(self.model, hr.CausalWasserstein) else FINE)
+        climbs = isinstance(self.model, hr.CausalWasserstein)
+        return self._objective(MANY_CLIMBS if climbs else FINE)
 
     def _objective(self, nodes: Nodes) -> SampleAverage:
         policy = self.policy(QUICKEST).fit(self.X, self.Y)

@@ -271,3 +271,15 @@ def test_failed_write_leaves_the_old_file(valued, tmp_path, monkeypatch):
         valued.save(path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["p"]
+
+
+def test_a_policy_that_ignores_a_constant_feature_comes_back(tmp_path):
+    """Its resolved scale is 0, which nobody may give, but a file holds."""
+    X, y = history()
+    X[:, 1] = 3.0
+    with pytest.warns(hr.ConstantFeatureWarning, match="never vary"):
+        policy = hr.RobustPolicy(LOSS, None, SMALL, solver=QUICK, random_state=0).fit(X, y)
+    policy.save(tmp_path / "policy.hedgerow")
+    again = hr.load(tmp_path / "policy.hedgerow")
+    np.testing.assert_array_equal(again.predict(X), policy.predict(X))
+    np.testing.assert_array_equal(again.ambiguity_.x_scale, policy.ambiguity_.x_scale)

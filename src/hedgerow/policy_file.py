@@ -130,7 +130,11 @@ def read_policy(
         if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in stored]:
             raise PolicyFileError(f"{path} holds arrays that do not fit its rule.")
         policy.rule_ = jax.tree_util.tree_unflatten(structure, stored)
-        policy.ambiguity_ = known.revive(about["ambiguity"])
+        # numbers of a resolved model are not for users to give: a constant feature's scale is 0
+        resolved = about["ambiguity"]["parameters"]
+        policy.ambiguity_ = policy.given_.replace(
+            **{name: known.revive(value) for name, value in resolved.items()}
+        )
         policy.history_ = arrays["history"]
         policy.status_ = about["status"]
         policy.columns_ = about["columns"]

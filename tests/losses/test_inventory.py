@@ -138,7 +138,7 @@ def test_pool_and_enumeration_agree(monkeypatch):
         ({"substitution": -np.eye(3)}, "substitution must not be negative"),
         ({"holding": [1.0, 2.0]}, r"holding has 2 entries, but substitution has 3 product\(s\)"),
         ({"shortage": [1.0, -2.0, 1.0]}, "shortage must not be negative"),
-        ({"purchase": np.nan}, "purchase must be finite"),
+        ({"purchase": np.nan}, "purchase contains NaN; it must be finite"),
         ({"outcome_support": None}, r"No recourse exists far along y\[0\] → −∞"),
         ({"outcome_support": (-1.0, 9.0)}, r"No recourse exists at .* y = \[-1.0"),
         ({"decision_set": Free(3)}, r"No recourse exists far along z\[0\] → −∞"),

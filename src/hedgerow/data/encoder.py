@@ -71,9 +71,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a pandas table with numbers, text and dates into a table of numbers.
 
     Numbers and true/false pass through. Text and categorical columns are one-hot encoded, with the
-    values seen in ``fit``, sorted. Dates (a datetime column, or text that is an ISO date such as
-    2015-11-07 in every row) become weekday (0 = Monday), month and day of the year; the year, which
-    can only act as a trend, and the time of day are left out.
+    values seen in ``fit``, sorted. Dates, or text that is an ISO date such as 2015-11-07 in every
+    row, become weekday (0 = Monday), month and day of the year; the year, which can only act as a
+    trend, and the time of day are left out.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing = [name for name in names if name not in table.columns]
         if missing:
             raise ValueError(
-                f"The table lacks {_columns(missing)}, which the policy was trained with; "
-                f"it has {listed(table.columns)}."
+                f"The table lacks the column{'s' if len(missing) > 1 else ''} {listed(missing)}, "
+                f"which the policy was trained with; it has {listed(table.columns)}."
             )
         features: dict[str, np.ndarray] = {}
         for column in self.columns_:
@@ -235,17 +235,13 @@ def _kind(series: pd.Series) -> str:
         if types.is_complex_dtype(series.dtype):
             raise ValueError(f"Column {series.name!r} holds complex numbers; leave it out.")
         return NUMBER
-    if types.is_datetime64_any_dtype(series.dtype):
-        return DATE
-    inferred = types.infer_dtype(series)
     if isinstance(series.dtype, require_pandas().CategoricalDtype):
         return CATEGORY
-    if inferred in ("date", "datetime", "datetime64"):
-        return DATE
+    inferred = types.infer_dtype(series)
     if inferred in ("integer", "floating", "mixed-integer-float", "boolean", "decimal"):
         return NUMBER
-    if inferred == "string":
-        return DATE if _iso_dates(series) is not None else CATEGORY
+    if inferred in ("string", "date", "datetime", "datetime64"):
+        return CATEGORY if _dates(series) is None else DATE
     raise ValueError(
         f"Column {series.name!r} holds {inferred} values, which cannot be made into features; "
         "turn it into numbers, text or dates, or leave it out."
@@ -291,37 +287,28 @@ def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
 
 
 def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
-    pandas = require_pandas()
-    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
-        dates = series
-    elif pandas.api.types.infer_dtype(series) in ("date", "datetime", "datetime64"):
-        dates = pandas.Series([value.isoformat()[:10] for value in series])
-        dates = pandas.to_datetime(dates, format="%Y-%m-%d")
-    else:
-        dates = _iso_dates(series)
-        if dates is None:
-            value = next((v for v in map(str, series) if not _is_iso_date(v)), "")
-            raise ValueError(
-                f"Column {column.name!r} must hold dates like 2015-11-07, but one value is "
-                f"{value!r}."
-            )
+    dates = _dates(series)
+    if dates is None:
+        texts = (require_pandas().Series([str(value)]) for value in series)
+        value = next(text[0] for text in texts if _dates(text) is None)
+        raise ValueError(
+            f"Column {column.name!r} must hold dates like 2015-11-07, but one value is {value!r}."
+        )
     parts = (dates.dt.day_of_week, dates.dt.month, dates.dt.day_of_year)
     return [np.asarray(part, dtype=np.float64) for part in parts]
 
 
-def _iso_dates(series: pd.Series) -> Any:
-    """Calendar dates of a column of text, or None unless every row is an ISO date."""
+def _dates(series: pd.Series) -> Any:
+    """Calendar dates of a column, or None unless every row is a date or the text of an ISO date."""
+    pandas = require_pandas()
+    if pandas.api.types.is_datetime64_any_dtype(series.dtype):
+        return series
     texts = [str(value).strip() for value in series]
     if not all(_ISO_DATE.fullmatch(text) for text in texts):
         return None
-    pandas = require_pandas()
     dates = pandas.Series([text[:10] for text in texts])
     dates = pandas.to_datetime(dates, format="%Y-%m-%d", errors="coerce")
     return None if dates.isna().any() else dates
-
-
-def _is_iso_date(text: str) -> bool:
-    return _iso_dates(require_pandas().Series([text])) is not None
 
 
 def _labels(series: pd.Series) -> list[str]:
@@ -334,9 +321,8 @@ def _labels(series: pd.Series) -> list[str]:
 
 def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
     """A few entries such as "?" or "12o" make a file's column of numbers text: say which."""
-    unreadable = np.isnan(
-        np.asarray(require_pandas().to_numeric(require_pandas().Series(labels), errors="coerce"))
-    )
+    pandas = require_pandas()
+    unreadable = np.asarray(pandas.to_numeric(pandas.Series(labels), errors="coerce").isna())
     if 0 < unreadable.mean() <= _SPOILT:
         value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
         raise ValueError(
@@ -352,7 +338,3 @@ def _refuse_missing(series: pd.Series) -> None:
             f"Column {series.name!r} has {counted(missing, 'missing value')}; fill in or drop "
             "those rows, nothing is imputed."
         )
-
-
-def _columns(names: list[str]) -> str:
-    return f"the column{'s' if len(names) > 1 else ''} {listed(names)}"

@@ -3,7 +3,7 @@
 This folder uses nothing else of the package.
 """
 
-from hedgerow.datasets.inventory import (
+from hedgerow.datasets.inventory_data import (
     InventoryCosts,
     expected_inventory_loss,
     inventory_scale,
@@ -13,7 +13,7 @@ from hedgerow.datasets.inventory import (
     oracle_inventory_loss,
     paper_inventory_costs,
 )
-from hedgerow.datasets.newsvendor import (
+from hedgerow.datasets.newsvendor_data import (
     expected_newsvendor_loss,
     make_newsvendor,
     newsvendor_signal,

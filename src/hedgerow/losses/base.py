@@ -38,20 +38,18 @@ CONSTANT_ROWS = 2000
 class ClosedMoments:
     """Expectations over outcomes moved by one kernel, without sampling.
 
-    Attributes
-    ----------
-    log_moment : (z, y, temperature) → log E exp(Ψ(z, y + ξ)/temperature)
-        For decisions z (…, k) and outcomes y (…, d) that broadcast against each other.
-    tilted_outcome : (uniform, z, y, temperature) → outcomes, or None
-        Maps uniforms (…, d) to outcomes with density ∝ kernel·exp(Ψ/temperature); None: such
-        outcomes are chosen among sampled ones.
-    terms : int
-        How many numbers one log-moment holds at a time, for planning memory.
+    Decisions z (…, k) and outcomes y (…, d) broadcast against each other.
     """
 
     log_moment: Callable[[Array, Array, Any], Array]
+    """(z, y, temperature) → log E exp(Ψ(z, y + ξ)/temperature)."""
     tilted_outcome: Callable[[Array, Array, Array, Any], Array] | None = None
+    """(uniforms (…, d), z, y, temperature) → outcomes with density ∝ kernel·exp(Ψ/temperature).
+
+    None: such outcomes are chosen among sampled ones.
+    """
     terms: int = 1
+    """How many numbers one log-moment holds at a time, for planning memory."""
 
 
 class Loss(Component):
@@ -236,29 +234,24 @@ class RescaledLoss(Loss):
             return None
         draw = own.tilted_outcome
         return ClosedMoments(
-            lambda z, y, t: own.log_moment(z * self.z_unit, y * self.y_unit, self.loss_unit * t),
-            draw
-            and (
-                lambda u, z, y, t: (
-                    draw(u, z * self.z_unit, y * self.y_unit, self.loss_unit * t) / self.y_unit
-                )
-            ),
+            lambda z, y, t: own.log_moment(*self._own(z, y, t)),
+            draw and (lambda uniform, z, y, t: draw(uniform, *self._own(z, y, t)) / self.y_unit),
             own.terms,
         )
 
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
         """The loss's own, likewise."""
         own = self.loss.best_response(self._restated(cost))
-        return own and (
-            lambda z, y, penalty: (
-                own(z * self.z_unit, y * self.y_unit, self.loss_unit * penalty) / self.y_unit
-            )
-        )
+        return own and (lambda z, y, penalty: own(*self._own(z, y, penalty)) / self.y_unit)
 
     def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
         """The loss's own, likewise."""
         own = self.loss.needed_penalty(self._restated(cost))
         return own and (lambda z: own(z * self.z_unit) / self.loss_unit)
+
+    def _own(self, z: Array, y: Array, price: Any) -> tuple[Array, Array, Any]:
+        """A decision, an outcome and a temperature or penalty in the loss's own units."""
+        return z * self.z_unit, y * self.y_unit, self.loss_unit * price
 
     def _restated(self, kernel: Kernel) -> Kernel:
         """The kernel in the loss's own units."""

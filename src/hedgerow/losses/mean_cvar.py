@@ -24,10 +24,10 @@ from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import ClosedMoments, namespace
-from hedgerow.losses.best_portfolios import best_mean_cvar
 from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import move_along
 from hedgerow.losses.portfolio import PortfolioLoss, return_of
+from hedgerow.losses.recourse import minimise_mean
 from hedgerow.metrics import cvar
 
 
@@ -91,9 +91,18 @@ class MeanCVaR(PortfolioLoss):
         return cvar(returns, float(self.tail)) - float(self.return_weight * np.mean(returns))
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the mean–CVaR portfolio, as a linear program."""
-        about = float(self.return_weight), float(self.tail)
-        return best_mean_cvar(*self._shares(outcomes, weights), *about)
+        """Return the mean–CVaR portfolio, a linear program, by cutting planes."""
+        returns, share = self._shares(outcomes, weights)
+        return_weight, tail = float(self.return_weight), float(self.tail)
+
+        def evaluate(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            r = returns @ z[1:]
+            in_tail = (-r - z[0] > 0) / tail
+            in_return = (-return_weight - in_tail)[:, None] * returns
+            return self.of_return(r, z[0]), np.column_stack([1 - in_tail, in_return])
+
+        size = float(np.abs(returns).max(initial=0.0)) or 1.0
+        return minimise_mean(evaluate, share, self.decisions_for(returns.shape[1]), radius=size)
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
         """CVaR of the best constant portfolio's deviation from its mean."""
@@ -111,8 +120,10 @@ class MeanCVaR(PortfolioLoss):
 
     def _log_moment(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Array:
         """Mass of both pieces, each tilted by its slope from where they meet."""
-        from_kink = self._of_return(kernel, z, y, temperature).log_mass()[..., 0]
-        return (1 + self.return_weight) * z[..., 0] / temperature + from_kink
+        tilted = self._of_return(kernel, z, y, temperature)
+        from_kink = tilted.log_mass()
+        at_kink = -(1 + self.return_weight) * tilted.kink / temperature
+        return (at_kink + from_kink)[..., 0]
 
     def _tilted_outcome(
         self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any

@@ -20,6 +20,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+import highspy
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,13 +31,15 @@ from hedgerow.describe.numbers import number
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel, invert
 from hedgerow.losses.base import ClosedMoments
-from hedgerow.losses.best_portfolios import best_mean_variance
 from hedgerow.losses.portfolio import PortfolioLoss, return_of
+from hedgerow.losses.recourse.warm_solver import silent_highs
 
 SCAN, NODES = 16, 24
 """Points at which peaks in g are looked for, and nodes where they were seen."""
 VISIBLE, NORMAL = 25.0, 7.0
 """What is lower than the peak by so much in the exponent, or so far out in a normal, is nothing."""
+NEGLIGIBLE = 1e-12
+"""Of the largest variance, added to the diagonal: with few days the covariance is singular."""
 
 
 class _Exponent(NamedTuple):
@@ -107,8 +110,16 @@ class MeanVariance(PortfolioLoss):
         return float(np.var(returns) - self.return_weight * np.mean(returns))
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the mean–variance portfolio, as a quadratic program."""
-        return best_mean_variance(*self._shares(outcomes, weights), float(self.return_weight))
+        """Return (E r, w) for the portfolio with the least w'Σw − ω μ'w, a quadratic program."""
+        returns, share = self._shares(outcomes, weights)
+        mean = share @ returns
+        centred = (returns - mean) * np.sqrt(share)[:, None]
+        centred[:, np.ptp(returns, axis=0) == 0] = 0.0  # not a rounding error to be scaled up
+        covariance = centred.T @ centred
+        scale = float(np.max(np.diag(covariance), initial=0.0)) or 1.0
+        covariance = covariance / scale + NEGLIGIBLE * np.eye(len(mean))
+        weights = _on_simplex(covariance, float(self.return_weight) * mean / scale)
+        return np.concatenate([[mean @ weights], weights])
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
         """Variance of the best constant portfolio: the loss itself may be 0 or negative."""
@@ -239,6 +250,28 @@ class MeanVariance(PortfolioLoss):
         g = jax.lax.stop_gradient(_between(first, last, NODES))
         step = jnp.log((g[..., 1:2] - g[..., :1]) / math.sqrt(2 * math.pi))
         return slope(g), step - g**2 / 2, exponent.base
+
+
+def _on_simplex(covariance: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Minimise w'Σw − gain·w over w ≥ 0, Σw = 1."""
+    n = len(gain)
+    assets = np.arange(n, dtype=np.int32)
+    solver = silent_highs()
+    solver.addVars(n, np.zeros(n), np.ones(n))
+    solver.changeColsCost(n, assets, -gain)
+    solver.addRow(1.0, 1.0, n, assets, np.ones(n))
+    hessian = highspy.HighsHessian()
+    hessian.dim_, hessian.format_ = n, highspy.HessianFormat.kTriangular
+    columns, rows = np.triu_indices(n)
+    hessian.start_ = np.concatenate([[0], np.cumsum(np.arange(n, 0, -1))])
+    hessian.index_, hessian.value_ = rows, 2 * covariance[rows, columns]
+    solver.passHessian(hessian)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        status = solver.modelStatusToString(solver.getModelStatus())
+        raise RuntimeError(f"The mean-variance program was not solved: {status}.")
+    weights = np.maximum(np.asarray(solver.getSolution().col_value), 0.0)
+    return weights / weights.sum()
 
 
 def _log_moments(

@@ -118,13 +118,14 @@ class Newsvendor(Loss):
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the b/(b+h) quantile of each product's demand, moved into the decision set."""
         holding, stockout = self._costs(outcomes.shape[1])
-        ratio = stockout / (holding + stockout)
-        share = weights / weights.sum()
-        quantiles = np.empty(outcomes.shape[1])
-        for product, level in enumerate(ratio):
-            order = np.argsort(outcomes[:, product], kind="stable")
-            position = np.searchsorted(np.cumsum(share[order]), level - 1e-12)
-            quantiles[product] = outcomes[order[min(position, len(order) - 1)], product]
+        # a level that a sum of weights meets up to rounding is met
+        levels = np.maximum(stockout / (holding + stockout) - 1e-12, 0.0)
+        quantiles = np.array(
+            [
+                np.quantile(demand, level, method="inverted_cdf", weights=weights)
+                for demand, level in zip(outcomes.T, levels, strict=True)
+            ]
+        )
         decision_set = self.decisions_for(outcomes.shape[1])
         if bool(decision_set.contains(quantiles)):
             return quantiles

@@ -20,27 +20,18 @@ from hedgerow.theory.logarithms import Triple
 
 @dataclass(frozen=True)
 class CompositionalConstants:
-    """How steep t1, t2 and t3 are (paper: propos-lip-con); natural logarithms throughout.
-
-    Attributes
-    ----------
-    loss_bound, temperature, loss_lipschitz, outcomes_per_context : float
-        B, T = λε, L_θ and n, as given.
-    log_lipschitz : (log L1, log L2, log L3)
-        0, B/T and B/T − log T. L3 is per unit of the losses Ψ, not of θ.
-    log_smoothness : (log S1, log S2, log S3)
-        0, log √2 + B/T and B/T − 2 log T. S3 is per unit of the losses too.
-    log_gradients : (log C1, log C2, log C3)
-        0, B/T and log L3 + log L_θ + ½ log n. C3 does measure θ.
-    """
+    """How steep t1, t2 and t3 are (paper: propos-lip-con), after B, T, L_θ and n as given."""
 
     loss_bound: float
     temperature: float
     loss_lipschitz: float
     outcomes_per_context: float
     log_lipschitz: Triple
+    """Log L1, L2, L3: 0, B/T and B/T − log T. L3 is per unit of the losses Ψ, not of θ."""
     log_smoothness: Triple
+    """Log S1, S2, S3: 0, log √2 + B/T and B/T − 2 log T. S3 is per unit of the losses too."""
     log_gradients: Triple
+    """Log C1, C2, C3: 0, B/T and log L3 + log L_θ + ½ log n. C3 does measure θ."""
 
     @property
     def objective_lipschitz(self) -> float:

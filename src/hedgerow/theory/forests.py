@@ -31,28 +31,20 @@ from hedgerow.rules.forest_arrays import ForestArrays
 class ForestConstants:
     """How steep a soft forest is: ‖f(x) − f(x')‖ ≤ L‖x − x'‖, ‖∂f(x) − ∂f(x')‖ ≤ S‖x − x'‖.
 
-    Norms are Euclidean, those of derivatives the operator norms.
-
-    Attributes
-    ----------
-    lipschitz, smoothness : float
-        L and S of this forest, valid everywhere; the sharpest known here.
-    depth : int
-        D: gates on a route, of a tree with 2^D leaves.
-    gate_norm : float
-        W = max ‖w‖/τ over all gates.
-    leaf_norm : float
-        Π = max ‖π‖ over all leaves.
-    leaf_spread : float
-        R: half the largest distance between two leaves of one tree; at most Π.
+    Norms are Euclidean, those of derivatives the operator norms. ``lipschitz`` and ``smoothness``
+    are L and S of this forest, valid everywhere; the sharpest known here.
     """
 
     lipschitz: float
     smoothness: float
     depth: int
+    """D: gates on a route, of a tree with 2^D leaves."""
     gate_norm: float
+    """W = max ‖w‖/τ over all gates."""
     leaf_norm: float
+    """Π = max ‖π‖ over all leaves."""
     leaf_spread: float
+    """R: half the largest distance between two leaves of one tree; at most Π."""
 
     @property
     def uniform_lipschitz(self) -> float:
@@ -117,7 +109,10 @@ def constants_of(
     on_route = np.stack(routes, axis=1)
     gate_norms = np.linalg.norm(weights, axis=2).max(axis=1)
     spreads = np.array([pdist(tree).max() / 2 for tree in leaves])
-    squared_routes = np.array([_largest_route(tree[on_route]) for tree in weights])
+    # a squared operator norm is the largest eigenvalue of the gates' Gram matrix; tree by tree,
+    # since all gates on all routes at once may be too many
+    grams = (gates @ gates.swapaxes(1, 2) for gates in (tree[on_route] for tree in weights))
+    squared_routes = np.array([np.linalg.eigvalsh(gram)[:, -1].max() for gram in grams])
     increments = sum((math.sqrt(level) / 2 + 0.25) ** 2 for level in range(depth))
     curvatures = np.minimum(squared_routes / 2, math.sqrt(increments) * gate_norms**2)
     return ForestConstants(
@@ -128,11 +123,6 @@ def constants_of(
         leaf_norm=float(np.linalg.norm(leaves, axis=2).max()),
         leaf_spread=float(spreads.max()),
     )
-
-
-def _largest_route(gates: Float[np.ndarray, "l depth m"]) -> float:
-    """Largest squared operator norm of the gates on one route."""
-    return float(np.linalg.eigvalsh(gates @ gates.transpose(0, 2, 1))[:, -1].max())
 
 
 def _trees_of(rule: FittedRule, n_features: int | None = None) -> ForestArrays:

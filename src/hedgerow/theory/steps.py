@@ -18,27 +18,17 @@ from hedgerow.theory.logarithms import exponential, log_whole
 
 @dataclass(frozen=True)
 class StepSizes:
-    """Constant step sizes of K steps (paper: theo-scsc-conver).
-
-    Attributes
-    ----------
-    steps : int
-        K.
-    step_size : float
-        α = 1/√K, for steps along the gradient of F/T.
-    log_tracking : float
-        Log of β = α(A1² + A2²)/2, the weight of the newest estimate in a tracker.
-    log_error_weights : (log A1, log A2)
-        How much an error in tracker y1, in tracker y2, may bend the gradient.
-    log_fewest_steps : float
-        Log of the least K with β ≤ 1. Below it the theorem's steps do not exist.
-    """
+    """Constant step sizes of K steps (paper: theo-scsc-conver)."""
 
     steps: int
     step_size: float
+    """α = 1/√K, for steps along the gradient of F/T."""
     log_tracking: float
+    """Log of β = α(A1² + A2²)/2, the weight of the newest estimate in a tracker."""
     log_error_weights: tuple[float, float]
+    """Log A1, A2: how much an error in tracker y1, in tracker y2, may bend the gradient."""
     log_fewest_steps: float
+    """Log of the least K with β ≤ 1. Below it the theorem's steps do not exist."""
 
     @property
     def tracking(self) -> float:

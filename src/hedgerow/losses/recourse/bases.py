@@ -93,7 +93,8 @@ class BasisPool:
 
         Rows that would fill the memory, or take too many steps, stay unsettled.
         """
-        front = self._front()
+        few = min(self.size, FRONT if self.complete else WIDE_FRONT)
+        front = np.argpartition(-self.hits[: self.size], few - 1)[:few]  # most often optimal
         at = front[np.argmax(right @ self.vertex[front].T, axis=1)]
         tolerance = ROUNDING * np.linalg.norm(right, axis=1)
         status = np.full(len(right), UNSETTLED)
@@ -116,11 +117,6 @@ class BasisPool:
             if not len(active) or self.size > 1.25 * self.capacity:
                 break
         return at, status
-
-    def _front(self) -> np.ndarray:
-        """The bases that were optimal most often: where a walk may start."""
-        few = min(self.size, FRONT if self.complete else WIDE_FRONT)
-        return np.argpartition(-self.hits[: self.size], few - 1)[:few]
 
     def _pivot(self, bases: np.ndarray, rows: np.ndarray) -> None:
         """Fill the table at (basis, row) pairs."""

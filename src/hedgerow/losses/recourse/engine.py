@@ -66,7 +66,7 @@ class Recourse:
         self._start = start
         self.bases = BasisPool(form.matrix, form.cost, start)
         self.enumerated = self.bases.enumerate(ENUMERATION_LIMIT if limit is None else limit)
-        check_complete(form, self.bases, self.enumerated, blocks)
+        check_complete(form, self.bases, blocks)
         known = self.bases.vertex[: self.bases.size if self.enumerated else 1]
         self.first = known[_first_of_each(known)]
         self._rays = np.unique(np.round(self.bases.rays(), 12) + 0.0, axis=0)

@@ -53,9 +53,7 @@ def decision_blocks(decision_set: DecisionSet) -> list[Block]:
     return blocks
 
 
-def check_complete(
-    form: StandardForm, pool: BasisPool, enumerated: bool, blocks: list[Block]
-) -> None:
+def check_complete(form: StandardForm, pool: BasisPool, blocks: list[Block]) -> None:
     """Raise one sentence with a witness if some decision and outcome have no recourse."""
     columns = {"z": -form.technology, "y": form.outcome_matrix}
 
@@ -77,7 +75,7 @@ def check_complete(
     if np.all(pool.solve(np.vstack([base[None], *steps]))[1] == OPTIMAL):
         return
     images = [image(block, block.points) for block in blocks]
-    if enumerated:
+    if pool.complete:
         choice = _beyond_a_ray(form.constant, images, pool.rays())
     else:
         choice = _failing_corner(form.constant, images, pool)

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 from scipy.stats import gamma, kstest, qmc
 
 from hedgerow.datasets import make_newsvendor
-from hedgerow.datasets.inventory import (
+from hedgerow.datasets.inventory_data import (
     expected_inventory_loss,
     inventory_scale,
     make_inventory,
