@@ -1,9 +1,9 @@
 """The paper's inventory with substitution as a trial of methods.
 
-The published oracle loss fits the transposed substitution costs only (hedgerow.datasets.inventory_data),
-so those are used. Losses are exact expectations given each test context. Where every decision is a
-program of its own, fewer contexts judge, and the oracle's loss on the same contexts is reported
-beside them, so that the excess over it can be compared.
+The published oracle loss fits the transposed substitution costs only
+(hedgerow.datasets.inventory_data), so those are used. Losses are exact expectations given each test
+context. Where every decision is a program of its own, fewer contexts judge, and the oracle's loss
+on the same contexts is reported beside them, so that the excess over it can be compared.
 """
 
 from __future__ import annotations
