@@ -151,6 +151,7 @@ def test_decide_prints_csv_and_nothing_else(fitted, train):
     assert call("decide", fitted, train, "-o", "-").stdout == result.stdout
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(train, tmp_path):
     paths = [tmp_path / f"{name}.hedgerow" for name in "abc"]
     for path, seed in zip(paths, (3, 3, 4), strict=True):
@@ -168,14 +169,30 @@ def test_the_same_seed_gives_the_same_file(train, tmp_path):
     ("options", "kind", "parameters"),
     [
         ([], "CausalSinkhorn", {"penalty": 10, "epsilon": 0.1, "order": 2}),
-        (["--model", "sinkhorn", "--penalty", "7"], "Sinkhorn", {"penalty": 7}),
-        (
+        pytest.param(
+            ["--model", "sinkhorn", "--penalty", "7"],
+            "Sinkhorn",
+            {"penalty": 7},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             ["--model", "causal-sinkhorn", "--penalty", "50", "--epsilon", "0.3", "--order", "1"],
             "CausalSinkhorn",
             {"penalty": 50, "epsilon": 0.3, "order": 1},
+            marks=pytest.mark.slow,
         ),
-        (["--model", "sinkhorn", "--radius", "0.9"], "Sinkhorn", {"penalty": None, "radius": 0.9}),
-        (["--model", "causal-wasserstein", "--order", "2"], "CausalWasserstein", {"penalty": 10}),
+        pytest.param(
+            ["--model", "sinkhorn", "--radius", "0.9"],
+            "Sinkhorn",
+            {"penalty": None, "radius": 0.9},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["--model", "causal-wasserstein", "--order", "2"],
+            "CausalWasserstein",
+            {"penalty": 10},
+            marks=pytest.mark.slow,
+        ),
         (["--model", "kl", "--penalty", "4"], "KL", {"penalty": 4}),
         (["--model", "kl", "--radius", "0.1"], "KL", {"penalty": None, "radius": 0.1}),
         (["--model", "erm"], "ERM", {}),
@@ -213,11 +230,12 @@ SEARCHED = ["--outcome", "demand", "--features", "wind,sky", *COSTS, "--steps", 
 @pytest.mark.parametrize(
     ("options", "model", "nominals", "folds"),
     [
-        (
+        pytest.param(
             ["--search", "time", "--order", "1"],
             hr.CausalSinkhorn(1, 1, order=1, **work.AUTO),
             [hr.NeighbourNominal(), hr.EmpiricalNominal()],
             (TimeSeriesSplit(5), "5 folds in order of time"),
+            marks=pytest.mark.slow,
         ),
         (
             ["--search", "folds", "--model", "kl"],
@@ -261,7 +279,7 @@ def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nom
     assert call("decide", path, train).exit_code == 0
 
 
-@pytest.mark.parametrize("penalty", [5.0, np.inf])
+@pytest.mark.parametrize("penalty", [pytest.param(5.0, marks=pytest.mark.slow), np.inf])
 def test_the_model_named_is_the_model_chosen(train, tmp_path, monkeypatch, penalty):
     only = partial(hr.RobustPolicyCV, penalties=[penalty])
     monkeypatch.setattr("hedgerow.cli.choosing.RobustPolicyCV", only)
@@ -565,6 +583,7 @@ def test_a_missing_extra_is_named(monkeypatch):
         cli.main()
 
 
+@pytest.mark.slow
 def test_compiled_programs_are_kept_in_the_users_cache(tmp_path):
     script = (
         "import jax; from hedgerow.cli.work import prepare; prepare(); "

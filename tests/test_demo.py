@@ -17,6 +17,7 @@ def result(tmp_path_factory):
     return demo.run(folder, seed=1, steps=100, console=screen), screen.file.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_files_are_written_and_agree_with_one_another(result):
     shown, _, folder = result
     names = ["decision.png", "decisions.csv", "policy.hedgerow", "training.png"]
@@ -37,6 +38,7 @@ def test_files_are_written_and_agree_with_one_another(result):
     np.testing.assert_allclose(policy.predict(contexts), decisions.decision, atol=0.0051)
 
 
+@pytest.mark.slow
 def test_the_table_reports_losses_of_the_time_split(result):
     shown, text, _ = result
     demand = hr.datasets.load_restaurant(demo.DISH).target
@@ -53,6 +55,7 @@ def test_the_table_reports_losses_of_the_time_split(result):
     assert hedged.robust_value == shown.policy.robust_value_.value
 
 
+@pytest.mark.slow
 def test_robust_values_are_comparable(result):
     lines = result[0].lines
     # one model for all: the policy trained for it does best under it, and hedging costs something
@@ -60,6 +63,7 @@ def test_robust_values_are_comparable(result):
     assert all(line.robust_value > line.in_sample for line in lines)
 
 
+@pytest.mark.slow
 def test_the_output_fits_eighty_columns_and_names_its_settings(result):
     _, text, folder = result
     assert max(len(line.rstrip()) for line in text.splitlines() if str(folder) not in line) <= 80

@@ -29,7 +29,7 @@ def fitted(loss=LOSS, **settings):
 @pytest.fixture(scope="module")
 def valued():
     """A policy whose robust value has been asked for; to be looked at, not changed."""
-    policy = fitted()
+    policy = fitted(ambiguity=hr.KL(2.0, loss_scale="auto"))
     assert policy.robust_value_.value > 0
     return policy
 
@@ -61,7 +61,8 @@ def test_round_trip_is_bit_identical(valued, tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"rule": hr.SoftForest(trees=3, depth=2, features_per_tree=2)},
+        {"rule": SMALL},
+        {"rule": hr.SoftForest(trees=3, depth=2, features_per_tree=2), "ambiguity": hr.ERM()},
         {"rule": hr.TwoLayer(8), "ambiguity": hr.ERM()},
         {"rule": hr.Affine(), "ambiguity": hr.KL(radius=0.3)},
         {"rule": hr.Constant(), "ambiguity": hr.CausalWasserstein(3.0)},
@@ -72,7 +73,8 @@ def test_round_trip_is_bit_identical(valued, tmp_path):
         {
             "loss": hr.Newsvendor(
                 0.6, 1.0, decision_set=hr.Box(0, np.inf), outcome_support=(0, np.inf)
-            )
+            ),
+            "ambiguity": hr.ERM(),
         },
     ],
     ids=str,

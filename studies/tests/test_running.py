@@ -92,6 +92,7 @@ def test_what_depends_on_something_else_is_computed_again(toy, tmp_path, monkeyp
     assert len(computed(toy.log)) == 24
 
 
+@pytest.mark.slow
 def test_other_words_in_the_sources_compute_nothing_again(tmp_path):
     """Reword every file of both packages: a cell is still found under the same name."""
     for module in (hedgerow, hedgerow_studies):

@@ -22,6 +22,10 @@ def fitted():
     ).fit(X, y)
 
 
+def constant(x):
+    return 5.0
+
+
 def value(policy, model, loss=None):
     problem = Problem.of(policy.nominal_, policy.units_, loss or policy.loss, model)
     return certify(problem, policy.rule_, policy._key).robust
@@ -61,7 +65,9 @@ def test_kl_value_is_the_closed_form(fitted):
     assert value(fitted, hr.KL(0.7)).value == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("model", [hr.Sinkhorn, hr.CausalSinkhorn])
+@pytest.mark.parametrize(
+    "model", [pytest.param(hr.Sinkhorn, marks=pytest.mark.slow), hr.CausalSinkhorn]
+)
 def test_robust_value_equals_quadrature(model):
     problem = AffineNewsvendor(rows=20, repeats=3)
     policy, theta = problem.fit(model, QUICK)
@@ -119,19 +125,18 @@ def test_named_smallest_penalty_is_the_threshold():
 def test_bounded_outcomes_make_small_penalties_admissible():
     X, y = history()
     loss = hr.Newsvendor(0.6, 1.0, outcome_support=(0, 20))
-    policy = hr.RobustPolicy(
-        loss, hr.Sinkhorn(0.3, 0.1, order=1), SMALL, solver=QUICK, random_state=0
-    ).fit(X, y)
+    policy = hr.RobustPolicy.from_function(
+        constant, loss, X[:, :1], y, ambiguity=hr.Sinkhorn(0.3, 0.1, order=1)
+    )
     assert policy.robust_value_.value <= loss(np.array([0.0]), np.array([20.0])) + 1e-6
 
 
 def test_vacuous_causality_is_said_and_alternatives_named():
     X, y = history()
-    policy = hr.RobustPolicy(LOSS, hr.CausalSinkhorn(5.0, 0.1), SMALL, solver=QUICK)
     with pytest.warns(
         UserWarning, match="coincides with Sinkhorn.*AdaptedNominal.*NeighbourNominal"
     ):
-        policy.fit(X, y)
+        hr.RobustPolicy.from_function(constant, LOSS, X, y, ambiguity=hr.CausalSinkhorn(5.0, 0.1))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +146,8 @@ def test_no_such_warning_where_contexts_have_several_outcomes(settings, recwarn)
     X, y = history()
     if not settings:
         X = np.round(X[:, :1])
-    hr.RobustPolicy(LOSS, hr.CausalSinkhorn(5.0, 0.1), SMALL, solver=QUICK, **settings).fit(X, y)
+    model = hr.CausalSinkhorn(5.0, 0.1)
+    hr.RobustPolicy.from_function(constant, LOSS, X, y, ambiguity=model, **settings)
     assert not [w for w in recwarn if "coincides" in str(w.message)]
 
 

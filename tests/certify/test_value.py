@@ -296,6 +296,7 @@ def test_narrow_summits_far_away_are_found_among_features_that_do_not_matter():
     assert found.status == "converged"
 
 
+@pytest.mark.slow
 def test_affine_rules_need_a_penalty_that_outgrows_them(policy):
     """p = 1: a context that moves by 1 moves the order by 3, which costs up to 3 (condit-1)."""
     steep = hr.RobustPolicy.from_function(lambda x: 3 * x[0], LOSS, X[:, None], Y)

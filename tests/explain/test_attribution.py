@@ -19,10 +19,10 @@ EVERY = [
     pytest.param(lambda: other("affine"), id="affine"),
     pytest.param(lambda: other("constant"), id="constant"),
     pytest.param(lambda: other("network"), id="network"),
-    pytest.param(lambda: other("network", 2), id="network of two"),
+    pytest.param(lambda: other("network", 2), id="network of two", marks=pytest.mark.slow),
     pytest.param(lambda: portfolio("affine"), id="shares"),
-    pytest.param(lambda: portfolio("network"), id="network of shares"),
-    pytest.param(lambda: portfolio("forest"), id="forest of shares"),
+    pytest.param(lambda: portfolio("network"), id="network of shares", marks=pytest.mark.slow),
+    pytest.param(lambda: portfolio("forest"), id="forest of shares", marks=pytest.mark.slow),
 ]
 
 

@@ -78,6 +78,7 @@ class TestShap:
     def installed(self):
         pytest.importorskip("shap")
 
+    @pytest.mark.slow
     def test_exact_values_are_shapleys(self):
         """Every coalition by hand, four features."""
         from itertools import combinations

@@ -98,7 +98,9 @@ def test_bad_changes_get_one_sentence():
         explain.certificate(policy, data()[0][:2], 0.1)
 
 
-@pytest.mark.parametrize(("trees", "depth"), [(1, 1), (1, 2), (1, 3), (20, 2)])
+@pytest.mark.parametrize(
+    ("trees", "depth"), [(1, 1), (1, 2), (1, 3), pytest.param(20, 2, marks=pytest.mark.slow)]
+)
 def test_steepness_is_never_exceeded_and_nearly_reached(trees, depth):
     """10⁵ random pairs stay below L; a search for the steepest place comes within a factor 5."""
     policy = forest(trees=trees, depth=depth)

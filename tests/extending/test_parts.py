@@ -105,7 +105,12 @@ def test_the_chi_square_value_is_that_of_an_independent_dual(form):
 
 @pytest.mark.parametrize(
     "model",
-    [HEDGED, hr.Sinkhorn(5.0, 0.1, **AUTO), hr.CausalWasserstein(5.0, **AUTO), hr.KL(2.0)],
+    [
+        HEDGED,
+        pytest.param(hr.Sinkhorn(5.0, 0.1, **AUTO), marks=pytest.mark.slow),
+        pytest.param(hr.CausalWasserstein(5.0, **AUTO), marks=pytest.mark.slow),
+        hr.KL(2.0),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_loss_set_and_rule_are_valued_under_every_model(policy, model):

@@ -265,7 +265,7 @@ def many_tilts(order):
     return [column.astype(np.float32).astype(np.float64)[:, None] for column in columns]
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_single_precision_is_finite_and_right(order):
     kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel_with_ends
     columns = many_tilts(order)
@@ -288,7 +288,7 @@ def test_single_precision_is_finite_and_right(order):
         )
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gradients_are_difference_quotients(order):
     kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel_with_ends
     columns = many_tilts(order)
@@ -344,3 +344,23 @@ def test_log_add_shares_out_its_gradient_at_any_size():
     gradients = single(jax.grad(lambda a, b: jnp.sum(log_add(a, b)), (0, 1)))(a, b)
     shares = np.array([1 / (1 + np.e), 0.5, 0.0, 0.0, 1.0])
     np.testing.assert_allclose(gradients, [shares, 1 - shares], rtol=1e-6)
+
+
+# --------------------------------------------------------------------------- open directions
+
+
+def test_only_coordinates_without_an_end_keep_their_scale():
+    scale, epsilon = np.array([0.1, 2.0, 0.3]), jnp.ones(())
+    for side in Kernel(1, epsilon, scale).open_scales:
+        np.testing.assert_array_equal(side, scale)
+    low, high = np.array([-np.inf, 0.0, -1.0]), np.array([np.inf, np.inf, 1.0])
+    falling, rising = Kernel(1, epsilon, scale, low, high).open_scales
+    np.testing.assert_array_equal(falling, [0.1, 0.0, 0.0])
+    np.testing.assert_array_equal(rising, [0.1, 2.0, 0.0])
+    assert falling.dtype == np.float64  # whatever JAX computes in
+
+
+def test_a_gaussian_is_whole():
+    plain = {order: Kernel(order, jnp.ones(()), jnp.ones(1)) for order in (1, 2)}
+    cut = Kernel(2, jnp.ones(()), jnp.ones(1), jnp.zeros(1), jnp.ones(1))
+    assert [plain[1].gaussian, plain[2].gaussian, cut.gaussian] == [False, True, False]

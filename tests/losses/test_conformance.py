@@ -157,7 +157,14 @@ def test_no_other_decision_is_better_than_the_best_constant(example):
     assert least <= mean(mapped(example.decision_set, shaken)).min() + 1e-4 * np.abs(least)
 
 
-@AROUND
+@pytest.mark.parametrize(
+    "around",
+    [
+        COSTS["order 2"],
+        *(pytest.param(COSTS[name], marks=pytest.mark.slow) for name in COSTS if name != "order 2"),
+    ],
+    ids=["order 2", "order 1", "order 1, bounded"],
+)
 @EVERY
 def test_closed_moments_are_those_of_nodes(example, around):
     """Against 2 × 32 Legendre panels per outcome; Jensen; draws with the tilted mean."""

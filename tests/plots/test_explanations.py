@@ -108,7 +108,9 @@ def test_routes_are_as_wide_as_they_are_probable_and_say_so_at_the_leaves(small)
         assert written[f"share 0 {leaf}"].get_text() == percent(chance)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "depth", [1, 3, *(pytest.param(depth, marks=pytest.mark.slow) for depth in (2, 4))]
+)
 def test_branches_lead_where_routes_turn(depth):
     policy, X, _ = trained(FEATURES, depth=depth)
     fig = plots.tree(policy, X, rows=[0])

@@ -209,6 +209,7 @@ def test_marginals_are_aligned_with_their_panels(figure):
         assert c.x0 > a.x1
 
 
+@pytest.mark.slow
 def test_densities_stop_where_outcomes_do(data):
     X, Y = data
     loss = hr.Newsvendor(0.6, 1.0, outcome_support=(2.0, np.inf))

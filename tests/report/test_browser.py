@@ -76,6 +76,7 @@ class TestAgreement:
         ],
         ids=lambda rule: type(rule).__name__,
     )
+    @pytest.mark.slow
     def test_every_rule_on_every_decision_set(self, look, tmp_path, rule):
         rng = np.random.default_rng(1)
         X, Y = rng.normal(size=(40, 4)) * [1, 10, 0.1, 3] + [0, 50, 0, -2], rng.normal(size=40) + 3
@@ -90,6 +91,7 @@ class TestAgreement:
         page = look(write_report(policy, X, Y, tmp_path / "page.html"))
         self.check(page, policy, X, rows=(0, 17, 39))
 
+    @pytest.mark.slow
     def test_sharp_gates(self, look, tmp_path):
         rng = np.random.default_rng(2)
         X, Y = rng.normal(size=(40, 3)), rng.uniform(1, 2, 40)
@@ -98,6 +100,7 @@ class TestAgreement:
         page = look(write_report(policy, X, Y, tmp_path / "page.html"))
         self.check(page, policy, X, rows=(5, 6))
 
+    @pytest.mark.slow
     def test_a_rule_from_outside_that_only_decides(self, look, tmp_path):
         rng = np.random.default_rng(3)
         X, Y = rng.normal(size=(40, 3)) * [1, 10, 0.1], rng.uniform(1, 2, 40)
@@ -115,6 +118,7 @@ class TestAgreement:
             assert found["gap"] < 1e-5 * size
         assert page.locator("#routes-card").count() == 0
 
+    @pytest.mark.slow
     def test_a_rule_without_a_page_form_is_shown_but_not_computed(self, look, tmp_path):
         rng = np.random.default_rng(3)
         X, Y = rng.normal(size=(40, 3)), rng.uniform(1, 2, (40, 2))
@@ -134,6 +138,7 @@ def _square(z, y):
 
 
 class TestWhatIf:
+    @pytest.mark.slow
     def test_begins_at_the_row_asked_for(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
         X = hedged.encoder_.transform(table)
@@ -171,6 +176,7 @@ class TestWhatIf:
         page.click("#again")
         assert decided(page) == before
 
+    @pytest.mark.slow
     def test_number_choice_switch_and_date(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
         page.fill("[aria-label='wind, exact value']", "25.5")
@@ -186,6 +192,7 @@ class TestWhatIf:
         close(ask(page, "encode(given[0])", values), x.to_numpy()[0], 0)
         close([decided(page)], hedged.predict(x))
 
+    @pytest.mark.slow
     def test_nonsense_leaves_the_last_decision(self, look, hedged_page):
         page = look(hedged_page)
         before = decided(page)
@@ -195,6 +202,7 @@ class TestWhatIf:
         page.dispatch_event("#row", "change")
         assert decided(page) == before
 
+    @pytest.mark.slow
     def test_rows_can_be_picked(self, look, hedged, hedged_page, table):
         page = look(hedged_page)
         decisions = hedged.predict(hedged.encoder_.transform(table))
@@ -214,6 +222,7 @@ class TestWhatIf:
         assert values[3] == pytest.approx(table["wind"].mean(), rel=1e-12)
         assert "the typical row" in page.inner_text("#decision .change")
 
+    @pytest.mark.slow
     def test_a_click_on_the_chart_picks_a_row(self, look, hedged_page):
         page = look(hedged_page)
         page.locator("#row-chart").scroll_into_view_if_needed()
@@ -222,6 +231,7 @@ class TestWhatIf:
         assert ask(page, "state().row") == 70
 
 
+@pytest.mark.slow
 class TestHands:
     """Keyboard, colours, small windows, paper."""
 
@@ -296,6 +306,7 @@ class TestHands:
         )
 
 
+@pytest.mark.slow
 class TestWide:
     """Many decisions, many features, long and hostile names."""
 

@@ -82,6 +82,7 @@ class TestContent:
         )
         assert one == two
 
+    @pytest.mark.slow
     def test_fits_the_largest_forest_of_the_promise(self, tmp_path):
         rng = np.random.default_rng(0)
         X, Y = rng.normal(size=(800, 50)), rng.normal(size=(800, 50))
@@ -222,6 +223,7 @@ class TestScenario:
         assert names[2] == "Robust value"
         assert data["values"][3]["mean"] > data["values"][2]["mean"] > data["values"][0]["mean"]
 
+    @pytest.mark.slow
     def test_a_blurred_worst_case_is_dearer_and_wider(self, small):
         policy, X, Y = small
         hedging = copy.copy(policy)

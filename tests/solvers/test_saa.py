@@ -74,6 +74,7 @@ def test_contexts_may_be_taken_in_pieces_and_count_by_their_weight(monkeypatch):
     np.testing.assert_allclose(values, weighted, rtol=1e-6)  # masses are 32-bit, the rule float32
 
 
+@pytest.mark.slow
 def test_reaches_the_true_minimum():
     problem = AffineNewsvendor()
     optimum = problem.minimise(problem.sinkhorn)
@@ -110,7 +111,7 @@ def test_progress_interruption_and_limits():
             raise KeyboardInterrupt
 
     policy = hr.RobustPolicy(
-        hr.Newsvendor(0.6, 1.0), hr.Sinkhorn(5.0, 0.1), hr.Affine(), solver=hr.SAA(steps=50)
+        hr.Newsvendor(0.6, 1.0), hr.KL(5.0), hr.Affine(), solver=hr.SAA(steps=50)
     )
     policy.set_params(verbose=stop).fit(X, y)
     assert policy.status_ == "stopped early"

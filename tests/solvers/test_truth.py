@@ -142,6 +142,7 @@ def test_causal_and_plain_rules_differ_where_contexts_have_outcomes_on_both_side
 
 
 @pytest.mark.filterwarnings("ignore:Every context occurs once")
+@pytest.mark.slow
 def test_causal_and_plain_rules_coincide_where_contexts_are_unique():
     x = np.linspace(-1.5, 1.5, 20)
     y = 5 + 2 * x + np.tile([-1.0, 1.0], 10)

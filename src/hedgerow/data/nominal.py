@@ -20,6 +20,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Int
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
@@ -31,23 +32,18 @@ from hedgerow.describe.parts import NominalDescription
 class NominalDistribution:
     """A discrete nominal distribution in compressed rows: entries of context k stand together.
 
-    Attributes
-    ----------
-    contexts : (contexts, features)
-    context_mass : (contexts,), sums to 1
-    outcomes : (rows, outcomes)
-    start, count : (contexts,), where each context's entries begin and how many there are
-    entry_outcome : (entries,), row of ``outcomes`` of each entry
-    entry_mass : (entries,), conditional mass, sums to 1 within a context
+    ``start`` and ``count`` say where each context's entries begin and how many there are,
+    ``entry_outcome`` which row of ``outcomes`` each is; the masses of contexts sum to 1, and so do
+    those of one context's entries.
     """
 
-    contexts: np.ndarray
-    context_mass: np.ndarray
-    outcomes: np.ndarray
-    start: np.ndarray
-    count: np.ndarray
-    entry_outcome: np.ndarray
-    entry_mass: np.ndarray
+    contexts: Float[np.ndarray, "contexts features"]
+    context_mass: Float[np.ndarray, " contexts"]
+    outcomes: Float[np.ndarray, "rows outcomes"]
+    start: Int[np.ndarray, " contexts"]
+    count: Int[np.ndarray, " contexts"]
+    entry_outcome: Int[np.ndarray, " entries"]
+    entry_mass: Float[np.ndarray, " entries"]
 
     @property
     def most_outcomes(self) -> int:

@@ -40,12 +40,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
-from hedgerow.datasets._contexts import (
-    check_beta,
-    context_covariance,
-    context_index,
-    draw_contexts,
-)
+from hedgerow.datasets._contexts import check_beta, context_covariance, context_index, draw_contexts
 
 _SHAPES = np.array([1, 2, 4])
 _HOLDING = np.array([1.0, 0.7, 0.6])

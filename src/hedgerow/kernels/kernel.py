@@ -28,6 +28,8 @@ HALVINGS = 60
 """Of an interval of about 50 widths: down to rounding in float64."""
 NEVER = -1e30
 """Log of an empty set's mass: finite, so that gradients of discarded terms are 0 and not NaN."""
+Points = Float[Array, "*#b d"]
+"""Coordinates, or one number for each; leading axes broadcast against each other."""
 
 
 class Kernel(eqx.Module):
@@ -80,22 +82,15 @@ class Kernel(eqx.Module):
         per_coordinate = jnp.broadcast_to(constant, centre.shape) + self.log_mass(centre)
         return jnp.sum(jnp.where(self.scale > 0, per_coordinate, 0.0), axis=-1)
 
-    def log_density(
-        self, centre: Float[Array, "*#b d"], point: Float[Array, "*#b d"]
-    ) -> Float[Array, "*b"]:
-        """Log-density at a point, over the coordinates that are not pinned; NEVER off the support.
-
-        ``centre`` and ``point`` broadcast against each other.
-        """
+    def log_density(self, centre: Points, point: Points) -> Float[Array, "*b"]:
+        """Log-density at a point, over the coordinates not pinned; NEVER off the support."""
         normaliser = self.log_normaliser(centre)
         inside = jnp.ones(jnp.broadcast_shapes(centre.shape, point.shape)[:-1], bool)
         if self.low is not None and self.high is not None:
             inside = inside & jnp.all((point >= self.low) & (point <= self.high), axis=-1)
         return jnp.where(inside, -self.cost(centre, point) / self.epsilon - normaliser, NEVER)
 
-    def cost(
-        self, centre: Float[Array, "*#b d"], point: Float[Array, "*#b d"]
-    ) -> Float[Array, "*b"]:
+    def cost(self, centre: Points, point: Points) -> Float[Array, "*b"]:
         """‖(point − centre)/s‖_p^p; a pinned coordinate costs nothing."""
         scale = jnp.where(self.scale > 0, self.scale, jnp.inf)
         return jnp.sum(jnp.abs((point - centre) / scale) ** self.order, axis=-1)
@@ -108,12 +103,7 @@ class Kernel(eqx.Module):
         return self._log_tilted(jnp.zeros_like(centre), jnp.zeros_like(centre), low, high)
 
     def log_tilted_mass(
-        self,
-        slope: Float[Array, "*#b d"],
-        anchor: Float[Array, "*#b d"],
-        low: Float[Array, "*#b d"] | None,
-        high: Float[Array, "*#b d"] | None,
-        centre: Float[Array, "*#b d"],
+        self, slope: Points, anchor: Points, low: Points | None, high: Points | None, centre: Points
     ) -> Float[Array, "*b d"]:
         """Log ∫_low^high exp(slope·(u − anchor)) dK(u) per coordinate, cut to the support.
 
@@ -138,9 +128,7 @@ class Kernel(eqx.Module):
         formula = _log_tilted_laplace if self.order == 1 else _log_tilted_gaussian
         return formula(*jnp.broadcast_arrays(slope, anchor, low, high, self.width))
 
-    def from_uniform(
-        self, centre: Float[Array, "*#b d"], uniform: Float[Array, "*#b d"]
-    ) -> Float[Array, "*b d"]:
+    def from_uniform(self, centre: Points, uniform: Points) -> Float[Array, "*b d"]:
         """Map uniforms on (0, 1) to kernel-distributed points (inverse distribution function)."""
         low, high = self.bounds(centre)
         if self.order == 1:
@@ -154,9 +142,7 @@ class Kernel(eqx.Module):
         offset = jnp.clip(jnp.where(self.scale > 0, offset, 0.0) * self.width, low, high)
         return centre + offset
 
-    def tilted_ends(
-        self, steepest: Float[Array, "*#b d"], centre: Float[Array, "*#b d"]
-    ) -> tuple[Array, Array]:
+    def tilted_ends(self, steepest: Points, centre: Points) -> tuple[Array, Array]:
         """Between which the kernel's mass lies when tilted by a slope of at most this size.
 
         The tilt moves the bulk by slope·width² (p = 2) or stretches it by 1/(1 − slope·width).

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
+from hedgerow.kernels.kernel import NEVER, Kernel, Points, invert, log_add
 
 
 class Kinked(NamedTuple):
     """A kernel around a centre, tilted by the slope ``below`` the kink and the one ``above`` it."""
 
     kernel: Kernel
-    centre: Float[Array, "*#b d"]
-    kink: Float[Array, "*#b d"]
+    centre: Points
+    kink: Points
     below: Any
     above: Any
 

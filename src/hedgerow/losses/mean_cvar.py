@@ -122,8 +122,8 @@ class MeanCVaR(PortfolioLoss):
         """Mass of both pieces, each tilted by its slope from where they meet."""
         tilted = self._of_return(kernel, z, y, temperature)
         from_kink = tilted.log_mass()
-        at_kink = -(1 + self.return_weight) * tilted.kink / temperature
-        return (at_kink + from_kink)[..., 0]
+        at_kink = -(1 + self.return_weight) * tilted.kink[..., 0] / temperature
+        return at_kink + from_kink[..., 0]
 
     def _tilted_outcome(
         self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any

@@ -179,9 +179,8 @@ class Newsvendor(Loss):
                 moves = [jnp.where(jnp.isfinite(end), end, 0.0) for end in (low, high)]
             moved = [jnp.zeros_like(y), *(jnp.clip(m, low, high) for m in moves)]
             candidates, z = jnp.broadcast_arrays(y + jnp.stack(moved), z)
-            gain = self.holding * jnp.maximum(z - candidates, 0)
-            gain = gain + self.stockout * jnp.maximum(candidates - z, 0)
-            gain = gain - penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
+            paid = penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
+            gain = self.by_outcome(z, candidates) - paid
             best = jnp.argmax(gain, axis=0)
             return jnp.take_along_axis(candidates, best[None], axis=0)[0]
 

@@ -28,13 +28,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Float
 
-from hedgerow.transport.log_products import (
-    BLOCK,
-    SAFE,
-    LogKernel,
-    grouped_log_sum_exp,
-    log_sum_exp,
-)
+from hedgerow.transport.log_products import BLOCK, SAFE, LogKernel, grouped_log_sum_exp, log_sum_exp
 from hedgerow.transport.transport_problem import TransportProblem
 
 FAR = 20.0

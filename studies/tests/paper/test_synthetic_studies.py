@@ -73,6 +73,7 @@ def test_published_penalties_of_order_1_are_replaced_by_admissible_ones(losses):
     assert by_method["2-Causal-SDRO, published"] == 0.4
 
 
+@pytest.mark.slow
 def test_a_fitted_rule_follows_the_truth():
     """Two hundred rows are few for ten features, but nearer to the oracle than any constant."""
     study = STUDIES["fig5"]

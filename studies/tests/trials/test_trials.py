@@ -44,6 +44,7 @@ def test_worlds_differ_as_they_say(draw):
     np.testing.assert_allclose(draw.corrupted[slipped], 10 * draw.train.target[slipped])
 
 
+@pytest.mark.slow
 def test_one_search_is_read_three_ways():
     draw = NewsvendorDraw(60, 2, seed=0, test_rows=20_000)
     loss = hr.Newsvendor(0.6, 1.0)

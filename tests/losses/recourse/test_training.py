@@ -28,8 +28,8 @@ def inventory(**settings):
     "model",
     [
         hr.CausalSinkhorn(10.0, 0.1, 1, **AUTO),
-        hr.Sinkhorn(radius=1.5, epsilon=0.1, **AUTO),
-        hr.CausalWasserstein(10.0, **AUTO),
+        pytest.param(hr.Sinkhorn(radius=1.5, epsilon=0.1, **AUTO), marks=pytest.mark.slow),
+        pytest.param(hr.CausalWasserstein(10.0, **AUTO), marks=pytest.mark.slow),
         hr.KL(10.0, loss_scale="auto"),
     ],
     ids=lambda model: type(model).__name__,

@@ -2,12 +2,7 @@
 
 from hedgerow.losses.recourse.cutting_planes import minimise_mean
 from hedgerow.losses.recourse.engine import Recourse
-from hedgerow.losses.recourse.feasibility import (
-    Block,
-    bounds_of,
-    decision_blocks,
-    simplices_of,
-)
+from hedgerow.losses.recourse.feasibility import Block, bounds_of, decision_blocks, simplices_of
 from hedgerow.losses.recourse.pool import Growth, VertexPool
 from hedgerow.losses.recourse.standard_form import StandardForm
 

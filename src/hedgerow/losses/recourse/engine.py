@@ -36,21 +36,10 @@ _on_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
 class Recourse:
     """The second stage of one two-stage linear program, with its dual vertices.
 
-    Parameters
-    ----------
-    form : StandardForm
-        The program.
-    blocks : list of Block
-        Where decisions and outcomes may lie; complete recourse is checked on them.
-    limit : int or None
-        Most bases to enumerate (None: 5000).
-
-    Attributes
-    ----------
-    enumerated : bool
-        Whether all vertices are known, so that a maximum over ``pieces`` is exact everywhere.
-    first : (vertices, rows of W)
-        The vertices known at construction: all of them, or one.
+    ``blocks`` say where decisions and outcomes may lie; complete recourse is checked on them.
+    ``enumerated`` is whether all vertices are known, as they are up to a ``limit`` of bases, so
+    that a maximum over ``pieces`` is exact everywhere. ``first`` are the vertices (vertices, rows
+    of W) known at construction: all of them, or one.
     """
 
     @_on_one_thread
