@@ -252,6 +252,8 @@ def test_workers_with_other_versions_are_refused(toy):
 def script(folder, log, wait, first=0.0):
     """A run in a process of its own, to be killed; it begins at this share of what is missing."""
     code = (
+        # a process started in the background of a shell ignores interrupts unless it is told not to
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from hedgerow_studies import running\n"
         "from hedgerow_studies.paper.study import run\n"
         "from studies.tests.toy import Toy\n"
