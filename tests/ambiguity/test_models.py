@@ -125,9 +125,9 @@ def test_named_smallest_penalty_is_the_threshold():
 def test_bounded_outcomes_make_small_penalties_admissible():
     X, y = history()
     loss = hr.Newsvendor(0.6, 1.0, outcome_support=(0, 20))
-    policy = hr.RobustPolicy.from_function(
-        constant, loss, X[:, :1], y, ambiguity=hr.Sinkhorn(0.3, 0.1, order=1)
-    )
+    policy = hr.RobustPolicy(
+        loss, hr.Sinkhorn(0.3, 0.1, order=1), hr.Constant(), solver=QUICK, random_state=0
+    ).fit(X[:, :1], y)
     assert policy.robust_value_.value <= loss(np.array([0.0]), np.array([20.0])) + 1e-6
 
 
