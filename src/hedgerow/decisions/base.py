@@ -7,6 +7,7 @@ set that does not know an answer returns None, and whoever needs one says which 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +43,9 @@ class DecisionSet(eqx.Module):
     """A convex set of decisions of a given dimension (abstract)."""
 
     @property
+    @abstractmethod
     def dimension(self) -> int:
         """Number of coordinates."""
-        raise NotImplementedError
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -56,30 +57,30 @@ class DecisionSet(eqx.Module):
         shown = (a.tolist() if isinstance(a, np.ndarray) else a for a in self.arguments)
         return f"{type(self).__name__}({', '.join(map(str, shown))})"
 
+    @abstractmethod
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Map free parameters onto the set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Return parameters whose image is ``point`` (moved inside if it is on the boundary)."""
-        raise NotImplementedError
 
     def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Return parameters to begin training with, near ``point`` but not where gradients die."""
         return self.to_raw(point)
 
+    @abstractmethod
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether each point lies in the set, up to ``tolerance``."""
-        raise NotImplementedError
 
     @property
     def scalable(self) -> np.ndarray:
         """Which coordinates keep their meaning under a change of units."""
         return np.ones(self.dimension, dtype=bool)
 
+    @abstractmethod
     def in_units(self, unit: Any) -> DecisionSet:
         """Return the set of z / unit; ``unit`` is 1 where the set is not scalable."""
-        raise NotImplementedError
 
     def blocks(self, first: int = 0) -> list[Block] | None:
         """The set as a product of hulls and cones, its coordinates counted from ``first`` on.

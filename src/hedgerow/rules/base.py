@@ -12,6 +12,7 @@ whoever asks for it says which method to write.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import equinox as eqx
@@ -38,9 +39,9 @@ class FittedRule(eqx.Module):
     trainable: ClassVar[tuple[str, ...]] = ()
     decision_set: eqx.AbstractVar[DecisionSet]
 
+    @abstractmethod
     def __call__(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
         """Decide for every column of x."""
-        raise NotImplementedError
 
     def paces(self) -> dict[str, float]:
         """How much faster than the learning rate a field moves with Adam; 1 where not named."""
@@ -141,9 +142,9 @@ class Rule(Component):
         """Whether ``build`` looks at slopes; if not, nobody need find them."""
         return False
 
+    @abstractmethod
     def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:
         """Return an initial rule whose decisions are near the one to start with."""
-        raise NotImplementedError
 
 
 @program
