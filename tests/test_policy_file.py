@@ -1,6 +1,7 @@
 """Policy files: faithful, atomic, open to parts of others, and safe to receive from strangers."""
 
 import json
+import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -154,22 +155,22 @@ class TestPartsOfOthers:
         np.testing.assert_array_equal(again.predict(FRAME), foreign.predict(FRAME))
 
     def test_nothing_is_imported(self, foreign, tmp_path):
-        """A module that would say so if it were."""
         foreign.save(tmp_path / "p")
         renamed(tmp_path / "p", "tests.extending.parts.pinball.Pinball", "this.Zen")
         with pytest.raises(hr.PolicyFileError, match=r"a part this\.Zen.*parts=\[Zen\]"):
             hr.load(tmp_path / "p")
+        assert "this" not in sys.modules
 
-    def test_a_part_of_the_same_name_does_not_take_the_place_of_hedgerows(self, tmp_path):
-        class Affine(hr.rules.Rule):
+    def test_a_part_of_the_same_name_does_not_take_the_place_of_hedgerows(self):
+        class Affine(hr.Constant):
             """Somebody else's."""
 
         assert type(Known([Affine]).revive(describe(hr.Affine()))) is hr.Affine
         assert type(Known([Affine]).revive(describe(Affine()))) is Affine
 
-    def test_hedgerows_parts_survive_a_module_of_another_name(self):
+    def test_a_subclass_is_a_part_of_its_own(self):
         class Empirical(hr.EmpiricalNominal):
-            """A subclass is a part of its own."""
+            """Somebody else's."""
 
         with pytest.raises(hr.PolicyFileError, match="Empirical"):
             Known().revive(describe(Empirical()))
