@@ -8,7 +8,7 @@ BENCH_INSTALLED := .venv/.installed-bench
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint bench clean chromium
+.PHONY: help demo test test-slow fuzz lint bench clean chromium
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test: $(INSTALLED) chromium ## run the tests that take minutes together, of the 
 
 test-slow: $(INSTALLED) chromium ## run the rest: trainings against the truth, whole studies, killed runs
 	@$(BIN)/python -m pytest -m slow
+
+fuzz: $(INSTALLED) ## try ten times as many spoilt files and tables as the tests do
+	@HEDGEROW_FUZZ=10 $(BIN)/python -m pytest tests/fuzz
 
 lint: $(INSTALLED) ## check style, formatting, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow import _checks
@@ -16,9 +17,19 @@ def test_what_is_no_policy(value):
         _checks.fitted_policy(value)
 
 
-def test_whether_a_policy_was_fitted_it_says_itself():
-    policy = hr.RobustPolicy(hr.Newsvendor(1.0, 2.0))
-    assert _checks.fitted_policy(policy) is policy
+def test_a_policy_that_was_not_fitted():
+    with pytest.raises(NotFittedError, match="This RobustPolicy instance is not fitted yet"):
+        _checks.fitted_policy(hr.RobustPolicy(hr.Newsvendor(1.0, 2.0)))
+
+
+def test_positions_count_from_zero():
+    assert _checks.position("tree", np.int64(2), 3) == 2
+    for wrong in (-1, 3):
+        with pytest.raises(ValueError, match=f"tree must lie between 0 and 2; got {wrong}"):
+            _checks.position("tree", wrong, 3)
+    for wrong in (1.0, True, "a"):
+        with pytest.raises(TypeError, match="tree must be a whole number"):
+            _checks.position("tree", wrong, 3)
 
 
 @pytest.mark.parametrize(

@@ -335,7 +335,7 @@ def test_inventory_with_costs_from_a_file(tmp_path):
         ("holding=1\nshortage=1\nsubstitution=[[0, 1], [1, 0]]", "costs of 2 product(s)"),
     ):
         costs.write_text(text)
-        result = call("fit", data, *outcomes, *options, "-o", path)
+        result = call("fit", data, *outcomes, *options, "-o", path, "--force")
         assert result.exit_code == 1
         assert message in result.stderr
 
@@ -432,6 +432,7 @@ def test_bad_input_gets_one_sentence_and_exit_code_1(train, options, message):
         (["--problem", "inventory", *COSTS], "goes into the file of --costs"),
         ([*COSTS, "--model", "magic"], "magic"),
         ([*COSTS, "--problem", "knapsack"], "knapsack"),
+        ([*COSTS, "--outcome", "demand"], "names the column 'demand' more than once"),
     ],
 )
 def test_wrong_usage_has_exit_code_2(train, options, message):
@@ -456,6 +457,7 @@ def test_bad_files_get_one_sentence(fitted, train, tmp_path):
         (["decide", fitted, train, "-o", tmp_path / "out.xls"], "must end in .csv or .parquet"),
         (["evaluate", fitted, train, "--outcome", "sales"], "There is no column 'sales'"),
         (["evaluate", fitted, train, "--outcome", "demand", "--outcome", "other"], "2 column(s)"),
+        (["evaluate", fitted, train, *["--outcome", "demand"] * 2], "'demand' more than once"),
         (["demo", "--out", train], "File exists"),
     ):
         result = call(*arguments)
@@ -474,7 +476,7 @@ def test_a_failed_decide_leaves_the_old_file(fitted, train, tmp_path, monkeypatc
         raise OSError("disk full")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    result = call("decide", fitted, train, "-o", out)
+    result = call("decide", fitted, train, "-o", out, "--force")
     assert (result.exit_code, result.stderr) == (1, "disk full\n")
     assert out.read_text() == "old"
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
@@ -502,9 +504,10 @@ def test_warnings_are_one_line_without_file_names(tmp_path):
     out = ["-o", tmp_path / "policy.hedgerow"]
     result = call("fit", train, *chosen, *COSTS, *QUICK, *out)
     assert result.exit_code == 0
-    expected = "Warning: Feature(s) wind never vary in the training data and are ignored.\n"
+    words = "Feature(s) wind never vary in the training data, or hardly, and are ignored."
+    expected = f"Warning: {words}\n"
     assert result.stderr == expected
-    result = call("fit", train, *chosen, *COSTS, *QUICK, "--search", "folds", *out)
+    result = call("fit", train, *chosen, *COSTS, *QUICK, "--search", "folds", *out, "--force")
     assert result.exit_code == 0
     assert result.stderr == expected
 
@@ -530,10 +533,10 @@ def test_ctrl_c_keeps_what_was_learned(train, tmp_path, monkeypatch):
     chosen = ["--outcome", "demand", "--features", "wind,sky", "--model", "erm", "--rule", "affine"]
     result = call("fit", train, *chosen, *COSTS, "--steps", "900", "-o", path)
     assert result.exit_code == 0, result.output
-    assert "stopped early, 200 steps" in flat(result.stdout)
+    assert "interrupted, 200 steps" in flat(result.stdout)
     assert "what had been learned by then is what was saved" in flat(result.stdout)
     policy = hr.load(path)
-    assert policy.status_ == "stopped early"
+    assert policy.status_ == "interrupted"
     assert len(policy.history_) == 200
 
 
@@ -552,7 +555,7 @@ def test_ctrl_c_in_a_search_leaves_the_old_file(train, tmp_path, monkeypatch):
     path = tmp_path / "policy.hedgerow"
     path.write_text("old")
     monkeypatch.setattr("hedgerow.cli.choosing.counting", interrupting(after=1))
-    asked = ["--model", "erm", "--search", "folds", "--rule", "affine", "-o", path]
+    asked = ["--model", "erm", "--search", "folds", "--rule", "affine", "-o", path, "--force"]
     result = call("fit", train, *SEARCHED, *asked)
     assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")
     assert (result.stdout, path.read_text()) == ("", "old")

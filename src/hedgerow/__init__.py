@@ -31,7 +31,10 @@ if TYPE_CHECKING:
         DivergedWarning,
         HedgerowWarning,
         InexactValueWarning,
+        InfiniteValueWarning,
+        OutlierWarning,
         RecourseWarning,
+        UselessRuleWarning,
         VacuousCausalityWarning,
     )
     from hedgerow.ambiguity import (
@@ -69,7 +72,8 @@ _MODULES = (
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning DivergedWarning HedgerowWarning InexactValueWarning "
-    "RecourseWarning VacuousCausalityWarning",
+    "InfiniteValueWarning OutlierWarning RecourseWarning UselessRuleWarning "
+    "VacuousCausalityWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",

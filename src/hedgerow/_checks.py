@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
@@ -49,6 +50,18 @@ def penalty_or_radius(penalty: Any, radius: Any) -> None:
     positive(name, value)
 
 
+def within_reach(name: str, value: Any, unit: float, low: float, high: float) -> None:
+    """Refuse a setting that leaves what floating-point numbers can tell apart.
+
+    ``value``/``unit`` is what has to lie between ``low`` and ``high``.
+    """
+    if not low * unit <= float(value) <= high * unit:
+        raise ValueError(
+            f"{name}={float(value):g} is out of reach on these data: it must lie between "
+            f"{low * unit:.3g} and {high * unit:.3g}."
+        )
+
+
 def fraction(name: str, value: Any) -> float:
     """Return ``value`` as a float if it lies in (0, 1]."""
     number = positive(name, value)
@@ -59,11 +72,18 @@ def fraction(name: str, value: Any) -> float:
 
 def count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number >= ``least``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number, got {value!r}.")
-    if value < least:
+    whole = _whole(name, value)
+    if whole < least:
         raise ValueError(f"{name} must be at least {least}, got {value}.")
-    return int(value)
+    return whole
+
+
+def position(name: str, value: Any, size: int) -> int:
+    """Return ``value`` as an int if it is a position among ``size`` things, counted from 0."""
+    whole = _whole(name, value)
+    if not 0 <= whole < size:
+        raise ValueError(f"{name} must lie between 0 and {size - 1}; got {value}.")
+    return whole
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
@@ -82,13 +102,14 @@ def instance(name: str, value: Any, kind: type, hint: str) -> Any:
 
 
 def fitted_policy(value: Any) -> Any:
-    """Return ``value`` if it is a policy; whether it has been fitted, the policy says itself."""
+    """Return ``value`` if it is a policy that has been fitted."""
     if isinstance(value, type) or not hasattr(value, "problem"):
         chosen = " Give its best_estimator_." if hasattr(value, "best_estimator_") else ""
         raise TypeError(
             "policy must be a fitted hedgerow.RobustPolicy, or one made by "
             f"RobustPolicy.from_function; got a {type(value).__name__}.{chosen}"
         )
+    check_is_fitted(value, "rule_")
     return value
 
 
@@ -153,6 +174,18 @@ def interval(name: str, value: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
         raise TypeError(f"{name} must be a pair (low, high), got {value!r}.")
     return bounds(name, *value)
+
+
+def contexts(X: np.ndarray) -> np.ndarray:
+    """Return contexts if float32, in which rules decide, can hold every one of them."""
+    beyond = np.abs(X) > np.finfo(np.float32).max
+    if np.any(beyond):
+        row, column = (int(place) for place in np.argwhere(beyond)[0])
+        raise ValueError(
+            f"X has a value too large for float32, {X[row, column]:g} at row {row}, column "
+            f"{column}; correct it or change that column's unit."
+        )
+    return X
 
 
 def outcomes(Y: Any) -> np.ndarray:
@@ -283,6 +316,12 @@ def _floats(value: Any) -> np.ndarray | None:
         return array.astype(np.float64) if usable else None
     except (TypeError, ValueError):
         return None
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    return int(value)
 
 
 def _number(name: str, value: Any) -> float:

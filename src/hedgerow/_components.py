@@ -2,6 +2,8 @@
 
 A loss, an ambiguity model, a rule, a nominal or a solver is a small object that
 
+- declares its parameters as fields, as a dataclass does, and so gets its constructor; one with a
+  constructor of its own keeps it;
 - scikit-learn can read and set (``get_params``, ``set_params``, ``clone``), so that
   ``GridSearchCV(policy, {"ambiguity__penalty": [...]})`` works;
 - JAX can take as an argument (a pytree): the fields named in ``traced`` are its leaves, every
@@ -12,27 +14,43 @@ from __future__ import annotations
 
 import copy
 from abc import ABC
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator
 
+ABSENT: Any = None
+"""Of a base: what its methods know by name and parts declare as a parameter, in their own order."""
 
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 class Component(BaseEstimator, ABC):
     """Base of every part of a policy. Subclasses list their traced fields and check themselves."""
 
     traced: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Register the subclass with JAX."""
+        """Give the subclass a constructor, unless one was written, and register it with JAX."""
         super().__init_subclass__(**kwargs)
+        constructed = next(base for base in cls.__mro__ if "__init__" in vars(base))
+        if constructed is object or "__dataclass_fields__" in vars(constructed):
+            dataclass(eq=False, repr=False)(cls)
         jax.tree_util.register_pytree_node(cls, _flatten, partial(_unflatten, cls))
 
+    def __post_init__(self) -> None:
+        self.check()
+
     def check(self) -> None:
-        """Raise one clear sentence if a field is not usable. Called by __init__ and by fit."""
+        """Raise one clear sentence if a field is not usable. Called when it is made and by fit."""
+
+    @classmethod
+    def restored(cls, **parameters: Any) -> Self:
+        """Make the part from a file's parameters; one whose checks take long may put them off."""
+        return cls(**parameters)
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, unchecked (fields may be JAX arrays)."""

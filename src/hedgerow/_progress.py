@@ -4,7 +4,8 @@
         report(done, total, "objective 1.23")
 
 Work without stages of its own is one stage. Where there is no terminal, or no Rich, a line is
-written now and then, so that a log shows that something is going on.
+written now and then, so that a log shows that something is going on. Descriptions and notes are
+text: no markup, and nothing that acts on a terminal.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from hedgerow.describe.numbers import number
+from hedgerow.describe.text import shown
 
 BETWEEN_LINES = 60.0
 """Seconds between plain lines."""
@@ -49,7 +51,8 @@ def stages(
         return
     console = console or Console(stderr=True, highlight=False)
     if not (console.is_terminal or console.is_jupyter):
-        yield _plain(lambda line: console.print(line, soft_wrap=True, markup=False), pause)
+        plainly: Any = {"soft_wrap": True, "markup": False, "emoji": False}
+        yield _plain(lambda line: console.print(line, **plainly), pause)
         return
     from rich.progress import (
         BarColumn,
@@ -63,10 +66,10 @@ def stages(
 
     columns = (
         SpinnerColumn(finished_text="[green]✓" if keep else " "),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn() if keep else TimeRemainingColumn(elapsed_when_finished=True),
     )
     settings: Any = {"transient": not keep, "speed_estimate_period": PACE_OVER}
@@ -74,10 +77,10 @@ def stages(
 
         @contextmanager
         def stage(description: str) -> Iterator[Report]:
-            task = bar.add_task(description, total=None, note="")
+            task = bar.add_task(shown(description), total=None, note="")
 
             def report(done: int, total: int, note: str) -> None:
-                bar.update(task, completed=done, total=total, note=note)
+                bar.update(task, completed=done, total=total, note=shown(note))
 
             yield report
             total = bar.tasks[task].total or 1
@@ -95,7 +98,7 @@ def _plain(write: Callable[[str], None], pause: float) -> Stage:
         def report(done: int, total: int, note: str) -> None:
             if time.monotonic() - said[0] >= pause:
                 said[0] = time.monotonic()
-                write(f"{description}: {done} of {total} {note}".rstrip())
+                write(shown(f"{description}: {done} of {total} {note}".rstrip()))
 
         yield report
 

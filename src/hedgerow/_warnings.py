@@ -17,12 +17,24 @@ class ConstantFeatureWarning(HedgerowWarning):
     """Features that never vary, and are ignored."""
 
 
+class OutlierWarning(HedgerowWarning):
+    """Values so far from all others that they look like typos."""
+
+
+class UselessRuleWarning(HedgerowWarning):
+    """A learned rule that loses to one decision for all rows."""
+
+
 class DivergedWarning(HedgerowWarning, ConvergenceWarning):
     """Training left the finite numbers; the last finite rule was kept."""
 
 
 class InexactValueWarning(HedgerowWarning, ConvergenceWarning):
     """A robust value that is not known to the tolerance that was asked for."""
+
+
+class InfiniteValueWarning(HedgerowWarning):
+    """A robust value that is +∞."""
 
 
 class RecourseWarning(HedgerowWarning):

@@ -35,6 +35,7 @@ from hedgerow.data.table_files import write_table
 from hedgerow.data.units import Units
 from hedgerow.datasets import load_restaurant
 from hedgerow.describe.numbers import number, percent
+from hedgerow.describe.text import shown
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import DEFAULT_AMBIGUITY
 from hedgerow.losses import Newsvendor
@@ -99,6 +100,7 @@ def run(
         Where to print; None: standard output.
     """
     from rich.console import Console
+    from rich.text import Text
 
     started = time.perf_counter()
     folder = Path(folder)
@@ -132,10 +134,14 @@ def run(
             with stage(f"training the {name} forest") as report:
                 policy.set_params(verbose=_told(report)).fit(X, Y).set_params(verbose=False)
         with stage("comparing robust values"):
-            lines = [
-                _fixed_line(robust, trusting, Y, Y_new),
-                _line("forest, trusting its data (ERM)", trusting, robust, X, Y, X_new, Y_new),
-                _line("forest, hedged (Causal Sinkhorn)", robust, robust, X, Y, X_new, Y_new),
+            theirs = _value_under(robust, trusting.rule_, trusting.units_)
+            own = robust.robust_value_.value  # which its file then holds
+            lines = [_fixed_line(robust, trusting, Y, Y_new)] + [
+                Line(name, -policy.score(X, Y), policy.losses(X_new, Y_new), value)
+                for name, policy, value in (
+                    ("forest, trusting its data (ERM)", trusting, theirs),
+                    ("forest, hedged (Causal Sinkhorn)", robust, own),
+                )
             ]
         with stage("saving"):
             files = _save(folder, robust, trusting, data, days)
@@ -143,10 +149,9 @@ def run(
     _print_table(console, lines)
     for sentence in _sentences(lines):
         console.print(f"• {sentence}")
+    took, names = time.perf_counter() - started, ", ".join(file.name for file in files)
     console.print(
-        f"\nWritten to [bold]{folder}[/bold] in {time.perf_counter() - started:.0f} s: "
-        + ", ".join(file.name for file in files)
-        + "."
+        Text.assemble("\nWritten to ", (shown(folder), "bold"), f" in {took:.0f} s: {names}.")
     )
     return Demonstration(lines, robust, files)
 
@@ -154,15 +159,6 @@ def run(
 def _told(report: Report) -> Callable[[int, int, float], None]:
     """What training calls, as what a stage of the work is told."""
     return lambda done, total, objective: report(done, total, objective_words(objective))
-
-
-def _line(
-    name: str, policy: RobustPolicy, robust: RobustPolicy, X: Any, Y: Any, X_new: Any, Y_new: Any
-) -> Line:
-    """Costs of a policy, and its value under the robust policy's nominal and ambiguity model."""
-    own = policy is robust  # whose file then holds the value
-    value = robust.robust_value_.value if own else _value_under(robust, policy.rule_, policy.units_)
-    return Line(name, -policy.score(X, Y), policy.losses(X_new, Y_new), value)
 
 
 def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any) -> Line:
@@ -178,6 +174,7 @@ def _fixed_line(robust: RobustPolicy, trusting: RobustPolicy, Y: Any, Y_new: Any
 
 
 def _value_under(robust: RobustPolicy, rule: FittedRule, units: Units) -> float:
+    """A rule's value under the robust policy's nominal and ambiguity model."""
     problem = Problem.of(robust.nominal_, units, robust.loss, robust.ambiguity_)
     return certify(problem, rule, robust._key).robust.value
 

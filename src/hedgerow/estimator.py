@@ -21,12 +21,12 @@ from hedgerow import _checks, fitting
 from hedgerow._progress import reporter
 from hedgerow._warnings import DivergedWarning
 from hedgerow.ambiguity import Ambiguity, Problem
-from hedgerow.certify.value import RobustValue, certify
-from hedgerow.data import Nominal, TableEncoder
+from hedgerow.certify.value import RobustValue, certify, remark
+from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.losses import Loss
 from hedgerow.policy_file import read_policy, write_policy
 from hedgerow.rules import GivenRule, Rule
-from hedgerow.solvers import Solution, Solver
+from hedgerow.solvers import Interrupted, Solution, Solver
 
 
 class RobustPolicy(BaseEstimator):
@@ -45,6 +45,10 @@ class RobustPolicy(BaseEstimator):
         How history becomes a distribution; None: ``EmpiricalNominal()``.
     solver : Solver or None
         How to train; None: what is best by measurement (see ``hedgerow.solvers``).
+    outliers : {"warn", "clip", "error"}
+        What to do about values that look like typos, ten times as far from the median as nine in
+        ten of the others: name them in a warning and keep them, move them to where that begins, or
+        refuse them. Scales are resistant in any case.
     random_state : int, RandomState or None
         The same integer gives the same policy, bit for bit, on the same machine.
     verbose : bool or callable
@@ -64,7 +68,10 @@ class RobustPolicy(BaseEstimator):
     history_ : (steps,) array
         Estimate of the robust objective at each step, in the loss's units.
     status_ : str
-        "converged", "step limit", "stopped early" or "diverged"; "given" if nothing was learned.
+        How training ended: "converged" (the objective stood still at the end), "step limit" (not
+        yet), "stopped early" (the solver's ``tolerance`` was met), "interrupted", "diverged" (the
+        last finite rule was kept), "constant" (the learned rule lost to the best constant decision,
+        which was taken instead); "given" if nothing was learned.
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
     recourse_ : Growth or None
@@ -95,6 +102,7 @@ class RobustPolicy(BaseEstimator):
         solver: Solver | None = None,
         random_state: Any = None,
         verbose: Any = False,
+        outliers: str = "warn",
     ) -> None:
         self.loss = loss
         self.ambiguity = ambiguity
@@ -103,16 +111,25 @@ class RobustPolicy(BaseEstimator):
         self.solver = solver
         self.random_state = random_state
         self.verbose = verbose
+        self.outliers = outliers
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes)."""
+        """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes).
+
+        An interrupt goes on to whoever called; what had been learned by then is kept, with the
+        status "interrupted".
+        """
         parts = self._parts()
         problem, single_outcome = self._pose(parts, X, y, sample_weight)
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
-        with reporter(self.verbose, problem.units.loss_unit) as progress:
-            solution, report = fitting.learn(problem, rule, parts.solver, keys, progress)
-        self._keep(problem, solution, keys.value, single_outcome, report)
+        try:
+            with reporter(self.verbose, problem.units.loss_unit) as progress:
+                solution, report = fitting.learn(problem, rule, parts.solver, keys, progress)
+        except Interrupted as interrupted:
+            if len(interrupted.solution.history):
+                self._keep(problem, interrupted.solution, keys.value, single_outcome)
+            raise
         if solution.status == "diverged":
             slower = " Lower its learning_rate." if hasattr(parts.solver, "learning_rate") else ""
             warnings.warn(
@@ -121,6 +138,10 @@ class RobustPolicy(BaseEstimator):
                 DivergedWarning,
                 stacklevel=2,
             )
+        solution, doubts = fitting.judged(problem, solution, keys.value)
+        for doubt in doubts:
+            warnings.warn(doubt, stacklevel=2)
+        self._keep(problem, solution, keys.value, single_outcome, report)
         return self
 
     @classmethod
@@ -187,6 +208,7 @@ class RobustPolicy(BaseEstimator):
                 )
             problem = Problem.of(self.nominal_, self.units_, self.loss, self.given_)
             self._robust_value = certify(problem, self.rule_, self._key).robust
+            remark(self._robust_value)
         return self._robust_value
 
     @property
@@ -232,7 +254,7 @@ class RobustPolicy(BaseEstimator):
                     "was trained with."
                 )
             X = X[list(names)]
-        array = np.atleast_2d(_checks.numeric("X", X))
+        array = _checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
         if array.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {array.shape[1]} feature(s), but the policy was fitted with "
@@ -271,7 +293,8 @@ class RobustPolicy(BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run.
 
-        The robust value is stored if it has been asked for.
+        The robust value is stored if it has been asked for. A regular file that is there is
+        overwritten, as by ``numpy.save``, and keeps its mode; the old one stays if that fails.
         """
         check_is_fitted(self, "rule_")
         write_policy(path, self)
@@ -292,8 +315,11 @@ class RobustPolicy(BaseEstimator):
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
-        problem = fitting.pose(parts, X, Y, _checks.weights(sample_weight, len(X)))
         names = getattr(self, "feature_names_in_", None)
+        weights = _checks.weights(sample_weight, len(X))
+        X = spreads.mend("X", X, weights, self.outliers, names)
+        Y = spreads.mend("Y", Y, weights, self.outliers)
+        problem = fitting.pose(parts, X, Y, weights)
         fitting.remark(problem, names, model=self.ambiguity is not None)
         return problem, y.ndim == 1
 
@@ -324,7 +350,7 @@ class RobustPolicy(BaseEstimator):
         _checks.numeric("X", X)
         least = 2 if reset else 1
         checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
-        return cast(np.ndarray, checked)
+        return _checks.contexts(cast(np.ndarray, checked))
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that Y is required and may have several columns."""
@@ -360,5 +386,10 @@ def load(
     parts : classes
         Losses, rules, models, nominals, solvers and decision sets of other packages that the file
         names. Files import nothing by themselves.
+
+    Raises
+    ------
+    PolicyFileError
+        If the file is damaged, or is not what a policy file has to be: one sentence says where.
     """
     return read_policy(RobustPolicy, path, parts, loss)

@@ -15,13 +15,19 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hedgerow import _checks
-from hedgerow._warnings import ConstantFeatureWarning
+from hedgerow._warnings import (
+    ConstantFeatureWarning,
+    HedgerowWarning,
+    InfiniteValueWarning,
+    UselessRuleWarning,
+)
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
-from hedgerow.certify.value import certify
+from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.data import EmpiricalNominal, Nominal, Units
+from hedgerow.describe.numbers import number
 from hedgerow.losses import Loss
 from hedgerow.programs import program
-from hedgerow.rules import FittedRule, Rule, SoftForest, Start
+from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
 from hedgerow.rules.base import build_rule
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, default_solver
@@ -29,6 +35,13 @@ from hedgerow.solvers.training import Progress
 
 ROUNDS, EXACT = 3, 1e-7
 """A loss whose pieces are too many to know in advance is trained on again with those it lacked."""
+
+JUDGED = 10_000
+WORSE, NOTHING = 1e-3, 1e-6
+"""By this share of the constant's loss, and of the loss's unit, a rule loses to it."""
+CLEARLY = 0.95
+"""Of the constant's loss: an objective that ends below it needs no closer look."""
+ROUGHLY = 1e-2
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(
     penalty=10.0, epsilon=0.1, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
@@ -129,6 +142,84 @@ def learn(
             return solution, report
 
 
+def judged(
+    problem: Problem, solution: Solution, key: jax.Array
+) -> tuple[Solution, list[HedgerowWarning]]:
+    """Return the solution, or the best constant decision if the learned rule loses to it.
+
+    Where the objective ended well below the constant's loss there is nothing to ask. Else the
+    nominal losses of both are compared. A rule that hedges may well cost more than a
+    constant if nothing happens; it loses only if its robust value is higher, too. What a user
+    should know comes along as warnings.
+    """
+    tail = solution.history[-max(len(solution.history) // 10, 1) :]
+    clear = CLEARLY * problem.units.constant_loss / problem.units.loss_unit
+    if solution.status != "diverged" and len(tail) and tail.mean() < clear:
+        return solution, _infinite(problem, solution.rule)
+    learned, fixed = _nominal_losses(problem, solution.rule)
+    if learned <= fixed + WORSE * abs(fixed) + NOTHING * problem.units.loss_unit:
+        return solution, _infinite(problem, solution.rule)
+    decision_set = problem.loss.decisions_for(len(problem.units.y_unit))
+    constant = ConstantRule.at(Start.of(problem.units, decision_set))
+    contenders = (solution.rule, constant) if np.isfinite(learned) else ()
+    values = [certify(problem, rule, key, ROUGHLY).robust.value for rule in contenders]
+    costs = (
+        f"In sample the learned rule costs {number(learned)} a row, more than the best constant "
+        f"decision ({number(fixed)})"
+    )
+    if values and values[0] < values[1]:
+        doubt = (
+            f"{costs}: the price of hedging this strongly. Its robust value is lower "
+            f"({number(values[0])} against {number(values[1])}); a larger penalty, or a smaller "
+            "radius, hedges less."
+        )
+    else:
+        solution = solution._replace(rule=constant, status="constant")
+        doubt = (
+            f"{costs}, which is used in its place; train longer or with a lower learning_rate, or "
+            "give it features that tell more."
+        )
+    return solution, [UselessRuleWarning(doubt), *_infinite(problem, solution.rule)]
+
+
+def _infinite(problem: Problem, rule: FittedRule) -> list[HedgerowWarning]:
+    """Whether the learned rule asks for a larger penalty, where that depends on decisions."""
+    penalty, kernels = problem.working.penalty, problem.kernels
+    if penalty is None or kernels is None:
+        return []
+    if problem.working_loss().needed_penalty(kernels.outcome) is None:
+        return []
+    need = penalty_needed(problem, rule).penalty
+    if float(penalty) > need:
+        return []
+    least = float(problem.given.penalty) * need / float(penalty)
+    return [
+        InfiniteValueWarning(
+            "The robust value of the learned rule is infinite at "
+            f"penalty={problem.given.penalty:g}; its decisions need one greater than {least:.4g}."
+        )
+    ]
+
+
+def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
+    """Mean losses of a rule and of the best constant, on at most JUDGED contexts; inf for NaN."""
+    nominal, units = problem.nominal, problem.units
+    count = len(nominal.contexts)
+    seen = np.linspace(0, count - 1, min(count, JUDGED)).round().astype(int)
+    decisions = rule.decide(units.contexts(nominal.contexts[seen], np.float64))
+    each = nominal.count[seen]
+    entries = np.repeat(nominal.start[seen] - np.cumsum(each) + each, each) + np.arange(each.sum())
+    mass = nominal.joint_mass()[entries]
+    outcomes = units.outcomes(nominal.outcomes[nominal.entry_outcome[entries]], np.float64)
+    loss = problem.working_loss()  # the fit's own: asking the given one might teach it vertices
+    means = [
+        float(mass @ np.asarray(loss(np.broadcast_to(z, (len(mass), z.shape[1])), outcomes)))
+        for z in (np.repeat(decisions, each, axis=0), (units.constant / units.z_unit)[None])
+    ]
+    learned, fixed = np.nan_to_num(means, nan=np.inf) * units.loss_unit / mass.sum()
+    return float(learned), float(fixed)
+
+
 def remark(problem: Problem, names: Any, *, model: bool) -> None:
     """Warn of features that never vary and, if ``model``, of what the model has to say."""
     constant = np.flatnonzero(problem.units.x_factor == 0)
@@ -136,8 +227,8 @@ def remark(problem: Problem, names: Any, *, model: bool) -> None:
         listed = [str(i) if names is None else str(names[i]) for i in constant[:10]]
         more = ", …" if len(constant) > 10 else ""
         warnings.warn(
-            f"Feature(s) {', '.join(listed)}{more} never vary in the training data and are "
-            "ignored.",
+            f"Feature(s) {', '.join(listed)}{more} never vary in the training data, or hardly, and "
+            "are ignored.",
             ConstantFeatureWarning,
             stacklevel=4,
         )

@@ -1,16 +1,27 @@
-"""Compiled programs: ``jax.jit``, with the code generator that suits programs such as these.
+"""Compiled programs: ``jax.jit`` with a code generator that suits them, and only so many.
 
-XLA has two of them for processors. The newer one, its default, takes about half as long again to
-compile our training loops, which then run more slowly (``python -m benchmarks.compilation``), so
-programs are compiled by the older one for as long as XLA has it. Nothing global is set.
+XLA has two code generators for processors. The newer one, its default, takes about half as long
+again to compile our training loops, which then run more slowly (``python -m
+benchmarks.compilation``), so programs are compiled by the older one for as long as XLA has it.
+Nothing global is set.
 
-A program is called from outside any other; what is called inside of one is a plain function.
+Every new shape is compiled anew, and a compiled program keeps dozens of memory maps. A process may
+have 65,530 of them (Linux), after which LLVM, and with it the interpreter, dies. So programs are
+let go when the process has many maps; what is needed again is compiled again.
+
+A program is called from outside any other; what is called inside of one is a plain function. None
+can run in a process that was forked after one has run: JAX's threads are not there, and it would
+wait for them forever.
 """
 
 from __future__ import annotations
 
+import gc
+import os
+import weakref
 from collections.abc import Callable
 from functools import cache, partial, wraps
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar, overload
 
@@ -18,7 +29,17 @@ import jax
 
 FIRST = Lock()
 PREFERRED = {"xla_cpu_use_fusion_emitters": False}
+MOST_MAPS = 10_000
+"""Memory maps of the process at which programs are let go: some twenty fits of new shapes with
+their values, a gigabyte of programs, a sixth of what Linux allows."""
+BETWEEN_LOOKS = 8
+"""Compilations between two looks at the number of maps, which takes a millisecond or more."""
+MAPS = Path("/proc/self/maps")
 R = TypeVar("R")
+
+_made: weakref.WeakSet[Any] = weakref.WeakSet()
+_compilations = 0
+_home: int | None = None
 
 
 @overload
@@ -35,13 +56,20 @@ def program(function: Any = None, **settings: Any) -> Any:
 
     @cache
     def compiled() -> Any:
-        return jax.jit(function, compiler_options=options(), **settings)
+        jitted = jax.jit(function, compiler_options=options(), **settings)
+        _made.add(jitted)
+        return jitted
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
+        refuse_in_forked_process()
         with FIRST:  # threads that come at once get one program
             ready = compiled()
-        return ready(*arguments, **named)
+        known = ready._cache_size()
+        result = ready(*arguments, **named)
+        if ready._cache_size() > known:
+            _count_compilation()
+        return result
 
     return call
 
@@ -54,3 +82,44 @@ def options() -> dict[str, Any]:
     except jax.errors.JaxRuntimeError:
         return {}
     return PREFERRED
+
+
+def memory_maps() -> int:
+    """Memory maps of this process; 0 where the system does not tell, or has no limit to them."""
+    return MAPS.read_bytes().count(b"\n") if MAPS.exists() else 0
+
+
+def release() -> None:
+    """Let go of every compiled program."""
+    for jitted in list(_made):
+        jitted.clear_cache()
+    gc.collect()
+
+
+def _count_compilation() -> None:
+    """Look at the number of maps now and then, and let go if there are many.
+
+    Programs of others, JAX's own small ones among them, are let go only if ours are not enough.
+    """
+    global _compilations
+    _compilations += 1
+    if _compilations % BETWEEN_LOOKS == 0 and memory_maps() > MOST_MAPS:
+        release()
+        if memory_maps() > MOST_MAPS / 2:
+            jax.clear_caches()
+
+
+def refuse_in_forked_process() -> None:
+    """Say so where JAX, asked in the process that this one was forked from, would wait forever.
+
+    Whatever asks JAX for something without a program calls this first.
+    """
+    global _home
+    if _home is None:
+        _home = os.getpid()
+    elif _home != os.getpid():
+        raise RuntimeError(
+            "hedgerow was used before this process was forked from another, and what compiles its "
+            "programs does not survive that: start processes by 'spawn' "
+            "(multiprocessing.get_context('spawn')) or with joblib's default, loky."
+        )

@@ -1,6 +1,5 @@
 """The runner: resumed, shared, spread and killed, the tables are the same."""
 
-import contextlib
 import multiprocessing
 import os
 import shutil
@@ -14,6 +13,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+from studies.tests.test_worker_start import alive
 from studies.tests.toy import Broken, Deadly, Toy, computed
 
 import hedgerow
@@ -167,18 +167,6 @@ def test_unknown_scales_are_named(tmp_path):
         run([Toy("toy")], "huge", tmp_path)
 
 
-def test_programs_are_let_go_where_they_pile_up(monkeypatch, tmp_path):
-    if not Path("/proc/self/maps").exists():
-        pytest.skip("memory maps cannot be counted here")
-    cleared = []
-    monkeypatch.setattr(running.jax, "clear_caches", lambda: cleared.append(True))
-    run([Toy("toy", count=1)], "tiny", tmp_path / "few")
-    assert not cleared
-    monkeypatch.setattr(running, "MOST_MAPS", 10)
-    run([Toy("toy", count=3)], "tiny", tmp_path / "many")
-    assert len(cleared) == 3
-
-
 # --------------------------------------------------------------------------- mistakes, interrupts
 
 
@@ -191,13 +179,12 @@ def test_a_mistake_in_a_cell_is_raised_and_the_others_are_kept(tmp_path, from_th
 
 
 class Interrupted(Toy):
-    """Swallows an interrupt, as a solver does that returns the rule it has."""
+    """Is interrupted in a cell."""
 
     def run(self, cell):
         if cell["seed"] == 5:
-            with contextlib.suppress(KeyboardInterrupt):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(10)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
         return super().run(cell)
 
 
@@ -321,13 +308,6 @@ def test_workers_end_with_the_process_that_asked(tmp_path, send, number):
         assert "SpawnProcess" not in errors
         kept = len(list((tmp_path / "out" / "cells").iterdir()))
         assert kept <= len(computed(log))
-
-
-def alive(pid):
-    status = Path(f"/proc/{pid}/stat")
-    with contextlib.suppress(OSError):
-        return status.read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 @pytest.mark.slow

@@ -122,6 +122,7 @@ def test_named_smallest_penalty_is_the_threshold():
     assert np.all(np.isfinite(policy.history_))
 
 
+@pytest.mark.slow
 def test_bounded_outcomes_make_small_penalties_admissible():
     X, y = history()
     loss = hr.Newsvendor(0.6, 1.0, outcome_support=(0, 20))

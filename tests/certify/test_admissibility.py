@@ -27,7 +27,11 @@ def affine(matrix=SLOPE[None], decision_set=None):
     )
 
 
-def needed(rule, loss, order, x_scale=X_SCALE, y_scale=Y_SCALE, ends=None, middle=None):
+def needed(*arguments, **settings):
+    return need(*arguments, **settings).penalty
+
+
+def need(rule, loss, order, x_scale=X_SCALE, y_scale=Y_SCALE, ends=None, middle=None):
     middle = np.full(len(y_scale), 0.5) if middle is None else middle
     low, high = (None, None) if ends is None else (np.full(len(y_scale), end) for end in ends)
     with jax.enable_x64(True):
@@ -52,6 +56,48 @@ def test_what_is_bounded_or_pinned_does_not_count():
     pinned = needed(affine(), SQUARE, 2, x_scale=np.array([0.7, 0.0]))
     assert pinned == pytest.approx((0.7 * 0.8) ** 2 + Y_SCALE[0] ** 2, rel=1e-5)
     assert needed(affine(), NEWSVENDOR, 2) == 0.0  # linear against squares
+
+
+@pytest.mark.parametrize("ends", [(0.0, 2.0), (0.0, np.inf), (-np.inf, 2.0)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_way_to_a_bound_is_not_growth(order, ends):
+    """A smaller support asks for no more, and a bounded one for nothing if the rule stays put."""
+    still = affine(np.zeros((1, 2)))
+    closed = needed(still, NEWSVENDOR, order, ends=(0.0, 2.0))
+    assert closed == 0.0
+    for rule in (still, affine()):
+        cut, whole = (needed(rule, NEWSVENDOR, order, ends=each) for each in (ends, None))
+        assert cut <= whole * (1 + 1e-9)
+
+
+def test_where_bounded_outcomes_lie_matters():
+    """Ψ = z·y grows with the order as fast as demand is large: at the upper end."""
+    product = hr.CustomLoss(lambda z, y: z[0] * y[0], hr.Free(1))
+    found = needed(affine(), product, 1, ends=(0.0, 4.0))
+    assert found == pytest.approx(4.0 * np.max(np.abs(X_SCALE * SLOPE)), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "order", "ends"),
+    [(SQUARE, 2, None), (SQUARE, 2, (-1.0, 2.0)), (NEWSVENDOR, 1, None), (SQUARE, 1, None)],
+)
+def test_the_ray_proves_it(loss, order, ends):
+    """Just below the penalty that is needed, gain less cost rises along the ray without end."""
+    rule = affine()
+    penalty, ray = need(rule, loss, order, ends=ends)
+    penalty = 0.999 * penalty if np.isfinite(penalty) else 10.0
+    distances = np.array([1e2, 1e4, 1e6])[:, None]
+    x, y = (
+        ray.context + distances * ray.context_direction,
+        ray.outcome + distances * (ray.outcome_direction),
+    )
+    cost = np.sum(np.abs((x - ray.context) / X_SCALE) ** order, axis=1)
+    cost += np.sum(np.abs((y - ray.outcome) / Y_SCALE) ** order, axis=1)
+    decisions = np.asarray(rule(jnp.asarray(x.T))).T
+    net = np.asarray(loss(decisions.astype(np.float64), y)) - penalty * cost
+    assert np.all(np.diff(net) > 0)
+    if ends is not None:
+        assert np.all((y >= ends[0]) & (y <= ends[1]))
 
 
 def test_a_newsvendors_slope_is_that_of_the_steepest_coordinate():

@@ -212,6 +212,7 @@ def test_radius_counts_the_true_normalisers_of_a_cut_support():
     assert named == pytest.approx(np.sqrt(least), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_auto_scales_make_a_radius_free_of_units():
     data, y = history(rows=40, features=1)
     model = hr.CausalSinkhorn(

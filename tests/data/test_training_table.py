@@ -88,7 +88,7 @@ class TestDraw:
             first, many = nominal.start[label], nominal.count[label]
             rows = nominal.entry_outcome[first : first + many]
             chosen = batches.context_slot == label
-            exact = outcomes[rows, 0].mean() / units.y_unit[0]
+            exact = nominal.outcomes[rows, 0].mean() / units.y_unit[0]
             # 16 systematic draws in order of y, 2000 times: standard error about 1e-3
             assert means[chosen].mean() == pytest.approx(exact, abs=5e-3)
 

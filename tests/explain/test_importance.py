@@ -103,6 +103,7 @@ class TestShap:
         assert found.shape == (1, 2, 4)
         np.testing.assert_allclose(found[0], expected, rtol=1e-6, atol=1e-9)
 
+    @pytest.mark.slow
     def test_they_agree_with_integrated_gradients_on_affine_rules(self):
         X, y = data()
         loss = hr.Newsvendor(0.6, 1.0, decision_set=hr.Free(1))

@@ -135,7 +135,7 @@ def test_other_rules_are_distilled_and_not_hardened():
     assert explain.words(other("constant"), X).fidelity == 1
     with pytest.raises(TypeError, match=r"\(write AffineRule.trees\), or ask for kind='distilled'"):
         explain.words(other("affine"), X, "hardened")
-    with pytest.raises(ValueError, match="tree must lie between 0 and 2, got 3"):
+    with pytest.raises(ValueError, match="tree must lie between 0 and 2; got 3"):
         explain.words(forest(), X, "hardened", tree=3)
 
 

@@ -1,10 +1,13 @@
 """Parts written outside go everywhere: fit, search, value, worst case, files, explain, report."""
 
+from importlib.metadata import EntryPoint
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
 import hedgerow as hr
+from hedgerow.cli import loading
 from hedgerow.policy_file import PolicyFileError
 from tests.extending.parts import (
     ChiSquare,
@@ -137,6 +140,19 @@ def test_files_name_parts_and_import_nothing(policy, tmp_path):
     with pytest.raises(TypeError, match="parts must be classes"):
         hr.load(path, parts=[LOSS])
     assert hr.load(path, loss=LOSS, parts=[k for k in ALL if k is not Pinball]).loss is LOSS
+
+
+def test_commands_know_the_parts_of_installed_packages(policy, tmp_path, monkeypatch):
+    path = tmp_path / "p.hedgerow"
+    policy.save(path)
+    with pytest.raises(PolicyFileError):
+        loading.load_policy(path)
+    offered = [EntryPoint(kind.__name__, f"{kind.__module__}:{kind.__name__}", "") for kind in ALL]
+    monkeypatch.setattr(loading, "entry_points", lambda group: offered)
+    np.testing.assert_array_equal(loading.load_policy(path).predict(X), policy.predict(X))
+    offered.append(EntryPoint("broken", "no_such_package:Part", ""))
+    with pytest.raises(ImportError, match="The part broken of no_such_package cannot be loaded"):
+        loading.load_policy(path)
 
 
 def test_a_policy_saved_unvalued_says_so(tmp_path):

@@ -71,6 +71,7 @@ def under(ax, upright):
     return np.trapezoid(height[top][order], along[top][order])
 
 
+@pytest.mark.slow
 def test_marginals_integrate_to_one_and_share_one_scale(figure):
     for _, top, right in panels(figure):
         # the ends fainter than half a percent of the peak are left off the axes

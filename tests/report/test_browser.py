@@ -6,6 +6,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import explain
+from hedgerow.describe.text import shown
 from hedgerow.report import write_report
 from tests.report.conftest import invented
 from tests.rules.outside import PagedTanh, Tanh
@@ -334,7 +335,7 @@ class TestWide:
         assert page.inner_text("h1") == self.HOSTILE[0]
         assert page.title() == self.HOSTILE[0]
         labels = page.locator(".control label").all_text_contents()
-        assert set(self.HOSTILE) <= set(labels)
+        assert {shown(name) for name in self.HOSTILE} <= set(labels)
         assert page.locator("main b, main img").count() == 0
 
     def test_many_decisions(self, look, wide):

@@ -161,7 +161,7 @@ class TestEscaping:
         text = embedded(hostile)
         assert not re.search(r"[<>&\u2028]", text)
         assert json.loads(text) == {
-            "</script><!--": ["&amp;", "\u2028", None, float(np.float32(0.1)), 3]
+            "</script><!--": ["&amp;", "\\u2028", None, float(np.float32(0.1)), 3]
         }
 
     def test_names_are_text_everywhere(self, tmp_path):

@@ -67,7 +67,11 @@ class TestBuiltIn:
         assert "Rule" not in made.words()
         assert made.check_storable() is None
         assert isinstance(made.page_form(), PageForm)
-        assert made.page_form().trees == (made.trees(FEATURES) is not None)
+        trees = made.trees(FEATURES)
+        assert not made.page_form().trees or trees is not None
+        if trees is not None:
+            x = contexts().T
+            np.testing.assert_allclose(trees.decide(trees.logits(x)), exactly(made, x), rtol=1e-6)
 
 
 def test_bounded_rules_stay_bounded_however_far_contexts_go():

@@ -133,6 +133,7 @@ def test_an_infinite_penalty_is_the_empirical_risk():
 
 
 @pytest.mark.parametrize("orders", [(2,), pytest.param((1, 2), marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_rules_nominals_and_orders_are_tried(orders):
     X, y = history(60)
     cv = search(
@@ -164,6 +165,7 @@ def test_time_comes_in_growing_folds():
     assert np.isfinite(cv.best_score_)
 
 
+@pytest.mark.slow
 def test_weights_reach_training_and_judgement():
     X, y = history(60)
     y = y.copy()
@@ -190,7 +192,9 @@ def test_progress_is_told():
     seen = []
     few = {"penalties": (5.0,), "epsilons": (0.1,), "rules": [hr.Affine()]}
     search(verbose=lambda *told: seen.append(told), **few).fit(X, y)
-    assert [done for done, _, _ in seen] == list(range(3, 16))  # once every fold has a loss
+    first = seen[0][0]  # once every fold has a loss; folds may overtake each other
+    assert first >= 3
+    assert [done for done, _, _ in seen] == list(range(first, 16))
     assert {total for _, total, _ in seen} == {15}
     assert np.all(np.isfinite([least for _, _, least in seen]))
     assert np.all(np.diff([least for _, _, least in seen]) <= 0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.rules.affine import ConstantRule
+from hedgerow.rules.affine import AffineRule
 from hedgerow.rules.soft_forest import Forest
 from hedgerow.theory import forest_constants, policy_constants
 from tests.oracles import double
@@ -283,6 +283,10 @@ def test_hard_forests_and_other_rules_have_no_such_constants(policy):
     hard = Forest(**(vars(policy.rule_) | {"temperature": np.float32(0)}))
     with pytest.raises(ValueError, match="nor a Lipschitz constant"):
         forest_constants(hard)
-    constant = ConstantRule(offset=np.ones(1, np.float32), decision_set=hr.Free(1))
-    with pytest.raises(TypeError, match=r"these constants; .* \(write ConstantRule.trees\)"):
-        policy_constants(with_rule(policy, constant))
+    affine = AffineRule(
+        matrix=np.ones((1, 3), np.float32),
+        offset=np.ones(1, np.float32),
+        decision_set=hr.Free(1),
+    )
+    with pytest.raises(TypeError, match=r"these constants; .* \(write AffineRule.trees\)"):
+        policy_constants(with_rule(policy, affine))

@@ -9,7 +9,7 @@ bound on the supremum, exact if one start finds the summit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,9 +18,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity.base import Batch, Setting, decide
 from hedgerow.kernels import Kernel
-
-if TYPE_CHECKING:
-    from hedgerow.rules import FittedRule
+from hedgerow.rules import FittedRule
 
 SPENT = 1e-6
 """An ascent whose step has shrunk to this, in units of 1/λ, is over."""

@@ -20,24 +20,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from hedgerow._components import Component
+from hedgerow._components import ABSENT, Component
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity.reductions import Reduction
+from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
 from hedgerow.describe.parts import ModelDescription
 from hedgerow.kernels import Kernel, Nodes
-
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution, Units
-    from hedgerow.losses import Loss
-    from hedgerow.rules import FittedRule
+from hedgerow.losses import Loss
+from hedgerow.rules import FittedRule
 
 CLIMBS = 60
 
@@ -115,8 +113,8 @@ class Ambiguity(Component):
     without ambiguity has neither.
     """
 
-    penalty: Any = None
-    radius: Any = None
+    penalty = ABSENT
+    radius = ABSENT
 
     @abstractmethod
     def reduction(self) -> Reduction:

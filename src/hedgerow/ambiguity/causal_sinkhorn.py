@@ -11,17 +11,14 @@ x̂_k before it sees which ŷ_ki occurs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, causality_remarks
+from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
-
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution
 
 
 class CausalSinkhorn(SinkhornAmbiguity):

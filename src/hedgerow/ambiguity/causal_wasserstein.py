@@ -11,7 +11,7 @@ By Danskin's theorem gradients in the rule and in λ are those at the maximisers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -23,11 +23,9 @@ from hedgerow.ambiguity.ascent import summits
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt, decide
 from hedgerow.ambiguity.reductions import Mean
 from hedgerow.ambiguity.transport_cost import TransportAmbiguity, causality_remarks
+from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
-
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution
-    from hedgerow.rules import FittedRule
+from hedgerow.rules import FittedRule
 
 FEWEST_CLIMBS = 4
 """Attempts to climb with the least effort (``refined``)."""
@@ -53,25 +51,7 @@ class CausalWasserstein(TransportAmbiguity):
     as the solver has nodes: a lower bound on the supremum, exact if one start finds the summit.
     """
 
-    traced = ("penalty", "radius", "x_scale", "y_scale", "loss_scale")
-
-    def __init__(
-        self,
-        penalty: float | None = None,
-        order: int = 2,
-        *,
-        radius: float | None = None,
-        x_scale: Any = 1.0,
-        y_scale: Any = 1.0,
-        loss_scale: Any = 1.0,
-    ) -> None:
-        self.penalty = penalty
-        self.order = order
-        self.radius = radius
-        self.x_scale = x_scale
-        self.y_scale = y_scale
-        self.loss_scale = loss_scale
-        self.check()
+    order: int = 2
 
     def description(self) -> ModelDescription:
         """Against points that are moved, without foreknowledge."""

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.reductions import LogOfMean
-from hedgerow.ambiguity.reweighting import Reweighting, losses_in_place
+from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.describe.parts import ModelDescription
 
 
@@ -43,5 +43,5 @@ class KL(Reweighting):
 
     def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
         """Losses where the data are, in units of λ."""
-        found = losses_in_place(perturbed, setting, batch)
+        found = super().tilt(perturbed, setting, batch)
         return found._replace(exponents=found.exponents / self.penalty)

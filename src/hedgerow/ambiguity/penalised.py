@@ -12,16 +12,19 @@ distribution at all, and is refused (paper: theo-strong-duality).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
 import numpy as np
 
 from hedgerow import _checks
 from hedgerow.ambiguity.base import Ambiguity, Budget, Setting
+from hedgerow.data import NominalDistribution, Units
+from hedgerow.losses import Loss
 
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution, Units
-    from hedgerow.losses import Loss
+PENALTIES = (1e-6, 1e10)
+"""Working units within which a penalty can be told from none, and from infinity, in float32."""
+LARGEST_RADIUS = 1e6
 
 
 class InadmissiblePenaltyError(ValueError):
@@ -31,7 +34,11 @@ class InadmissiblePenaltyError(ValueError):
 class PenalisedAmbiguity(Ambiguity):
     """Shared by models with a penalty λ, counted in units of ``loss_scale``, or a radius ρ."""
 
-    loss_scale: Any
+    traced = ("penalty", "radius", "loss_scale")
+    penalty: Any = None
+    _: KW_ONLY
+    radius: Any = None
+    loss_scale: Any = 1.0
 
     def check(self) -> None:
         """There is a penalty or a radius, in range."""
@@ -48,12 +55,18 @@ class PenalisedAmbiguity(Ambiguity):
         """λ in units of the working loss; under a radius it is still to be found."""
         if self.penalty is None:
             return self.replace(loss_scale=1.0)
+        unit = units.loss_unit / float(self.loss_scale)
+        _checks.within_reach("penalty", self.penalty, unit, *PENALTIES)
         penalty = self.penalty * np.float64(self.loss_scale) / units.loss_unit
         return self.replace(penalty=penalty, loss_scale=1.0)
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """Penalty, in the loss's units, above which the robust value is finite; inf if none is."""
         return 0.0
+
+    def radius_unit(self, units: Units) -> float:
+        """The radius at which points move by about as much as the data are spread."""
+        return 1.0
 
     def power(self, radius: float) -> float:
         """Put a radius on the discrepancy's own scale: ρ^p for transport."""
@@ -75,6 +88,7 @@ class PenalisedAmbiguity(Ambiguity):
         """ρ̄ and the smallest penalty."""
         if self.radius is None:
             return None
+        _checks.within_reach("radius", self.radius, self.radius_unit(units), 0.0, LARGEST_RADIUS)
         least = self.least_discrepancy(units, loss, nominal, setting)
         excess = self.power(float(self.radius)) - least
         if excess < 0:

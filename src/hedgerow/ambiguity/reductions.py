@@ -67,8 +67,8 @@ class Risk(Reduction):
 class LogReduction(Reduction):
     """Objectives made of logarithms of expectations (abstract).
 
-    ``levels`` are those logarithms; followed from step to step they are known better than from one
-    step's nodes alone.
+    ``levels`` are those logarithms, one per group or one around everything (``spans_contexts``);
+    followed from step to step they are known better than from one step's nodes alone.
     """
 
     temperature: eqx.AbstractVar[Array | float]
@@ -82,20 +82,20 @@ class LogReduction(Reduction):
         """Return the objective from its logarithms."""
 
     @abstractmethod
-    def slots(self, tilt: Tilt) -> Int[Array, "..."]:
-        """Return the place of each level among all that are followed."""
-
-    @abstractmethod
-    def count(self, slots: int) -> int:
-        """Return how many logarithms there are on a nominal with so many separate ones."""
-
-    @abstractmethod
-    def per_node(self, levels: Array) -> Array:
-        """Return levels so that they broadcast against a tilt's exponents."""
-
-    @abstractmethod
     def spans_contexts(self) -> bool:
         """Whether one logarithm is around several contexts."""
+
+    def slots(self, tilt: Tilt) -> Int[Array, "..."]:
+        """Return the place of each level among all that are followed."""
+        return jnp.zeros((), jnp.int32) if self.spans_contexts() else tilt.slots
+
+    def count(self, slots: int) -> int:
+        """Return how many logarithms there are on a nominal with so many separate ones."""
+        return 1 if self.spans_contexts() else slots
+
+    def per_node(self, levels: Array) -> Array:
+        """Return levels so that they broadcast against a tilt's exponents."""
+        return levels[..., None]
 
     def logs(self) -> LogReduction:
         """Itself."""
@@ -123,18 +123,6 @@ class MeanOfLogs(LogReduction):
         """T times their average."""
         return jnp.asarray(self.temperature) * jnp.sum(mass * levels)
 
-    def slots(self, tilt: Tilt) -> Int[Array, "b g"]:
-        """As the tilt says."""
-        return tilt.slots
-
-    def count(self, slots: int) -> int:
-        """All of them."""
-        return slots
-
-    def per_node(self, levels: Array) -> Array:
-        """With an axis of nodes."""
-        return levels[:, :, None]
-
     def spans_contexts(self) -> bool:
         """Each group is of one context."""
         return False
@@ -152,18 +140,6 @@ class LogOfMean(LogReduction):
     def of_levels(self, levels: Array, mass: Float[Array, "b g"]) -> Float[Array, ""]:
         """T times it."""
         return jnp.asarray(self.temperature) * levels
-
-    def slots(self, tilt: Tilt) -> Int[Array, ""]:
-        """The only one."""
-        return jnp.zeros((), jnp.int32)
-
-    def count(self, slots: int) -> int:
-        """One."""
-        return 1
-
-    def per_node(self, levels: Array) -> Array:
-        """As it is."""
-        return levels
 
     def spans_contexts(self) -> bool:
         """It is around everything."""

@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity
+from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
-
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution
 
 
 class Sinkhorn(SinkhornAmbiguity):

@@ -10,7 +10,8 @@ true normalisers of truncated kernels (paper: the constant before Eq:MCO:whole).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -18,25 +19,31 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow import _checks
+from hedgerow._components import ABSENT
 from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import MeanOfLogs
+from hedgerow.data import NominalDistribution, Units
 from hedgerow.kernels import Kernel, Nodes
+from hedgerow.losses import Loss
 from hedgerow.programs import program
+from hedgerow.rules import FittedRule
 
-if TYPE_CHECKING:
-    from hedgerow.data import NominalDistribution, Units
-    from hedgerow.losses import Loss
-    from hedgerow.rules import FittedRule
+EPSILONS, TEMPERATURES = (1e-10, 1e6), (1e-8, 1e7)
+"""Working units within which ε and λε can be told from 0, and from infinity, in float32."""
+PINNED = 1e-6
+"""Of its own size: what an adversary with "auto" scales moves an outcome by that never varied."""
 
 
 class TransportAmbiguity(PenalisedAmbiguity):
     """Shared by models with a transport cost: its order and scales."""
 
-    order: int
-    x_scale: Any
-    y_scale: Any
+    traced = (*PenalisedAmbiguity.traced, "x_scale", "y_scale")
+    order = ABSENT
+    _: KW_ONLY
+    x_scale: Any = 1.0
+    y_scale: Any = 1.0
 
     def check(self) -> None:
         """Penalty or radius and scales are in range; the order is 1 or 2."""
@@ -63,15 +70,26 @@ class TransportAmbiguity(PenalisedAmbiguity):
             )
         return self.replace(
             x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
-            y_scale=_resolved("y_scale", self.y_scale, units.y_unit),
+            y_scale=self._y_scale(units),
             loss_scale=loss_scale,
         )
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""
-        y_scale = _resolved("y_scale", self.y_scale, units.y_unit)
-        cost = loss.outcome_cost(self.order, y_scale)
+        cost = loss.outcome_cost(self.order, self._y_scale(units))
         return loss.smallest_penalty(cost, units.constant, nominal.outcomes)
+
+    def radius_unit(self, units: Units) -> float:
+        """The largest spread over its scale."""
+        x_scale = _resolved("x_scale", self.x_scale, units.x_spread)
+        free = x_scale > 0
+        in_scales = [units.y_unit / self._y_scale(units), units.x_spread[free] / x_scale[free]]
+        return float(np.max(np.concatenate(in_scales)))
+
+    def _y_scale(self, units: Units) -> np.ndarray:
+        """s_y; "auto" hardly moves an outcome that never varied."""
+        automatic = np.maximum(units.y_spread, PINNED * units.y_unit)
+        return _resolved("y_scale", self.y_scale, automatic)
 
     def power(self, radius: float) -> float:
         """ρ^p."""
@@ -107,28 +125,9 @@ class TransportAmbiguity(PenalisedAmbiguity):
 class SinkhornAmbiguity(TransportAmbiguity):
     """Shared by the Sinkhorn models, which smear points out: ε, kernels, moments over them."""
 
-    traced = ("penalty", "epsilon", "radius", "x_scale", "y_scale", "loss_scale")
-    epsilon: Any
-
-    def __init__(
-        self,
-        penalty: float | None = None,
-        epsilon: float = 0.1,
-        order: int = 2,
-        *,
-        radius: float | None = None,
-        x_scale: Any = 1.0,
-        y_scale: Any = 1.0,
-        loss_scale: Any = 1.0,
-    ) -> None:
-        self.penalty = penalty
-        self.epsilon = epsilon
-        self.order = order
-        self.radius = radius
-        self.x_scale = x_scale
-        self.y_scale = y_scale
-        self.loss_scale = loss_scale
-        self.check()
+    traced = (*TransportAmbiguity.traced, "epsilon")
+    epsilon: float = 0.1
+    order: int = 2
 
     def check(self) -> None:
         """Epsilon is positive too."""
@@ -139,6 +138,19 @@ class SinkhornAmbiguity(TransportAmbiguity):
     def temperature(self) -> Any:
         """T = λε."""
         return self.penalty * self.epsilon
+
+    def in_units(self, units: Units) -> Self:
+        """In working units; ε and λε within what float32 can tell apart."""
+        working = super().in_units(units)
+        widest = np.max(
+            np.concatenate([self.y_scale / units.y_unit, self.x_scale * units.x_factor])
+        )
+        if widest > PINNED:  # else nothing moves anyway
+            _checks.within_reach("epsilon", self.epsilon, widest**-self.order, *EPSILONS)
+        if self.penalty is not None:
+            unit = units.loss_unit / float(self.loss_scale)
+            _checks.within_reach("penalty·epsilon", self.temperature, unit, *TEMPERATURES)
+        return working
 
     def kernels(self, units: Units, loss: Loss) -> Kernels:
         """Kernels with the model's own ε."""

@@ -30,12 +30,12 @@ from scipy.optimize import root_scalar
 
 from hedgerow import _checks
 from hedgerow._components import double
-from hedgerow._warnings import InexactValueWarning
+from hedgerow._warnings import InexactValueWarning, InfiniteValueWarning
 from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
-from hedgerow.certify.admissibility import smallest_penalty_for
+from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner
-from hedgerow.kernels import Reference
+from hedgerow.kernels import Reference, Sobol
 from hedgerow.rules import FittedRule
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ class RobustValue:
         Effort spent: nodes per context, and contexts.
     status : str
         "converged", or "node limit" if the tolerance was not reached.
+    ray : Ray or None
+        Where the value is infinite: along which ray of contexts and outcomes, in the data's units,
+        the loss outgrows what the penalty takes. Not kept in policy files.
     """
 
     value: float
@@ -88,13 +91,14 @@ class RobustValue:
     nodes: int
     contexts: int
     status: str
+    ray: Ray | None = None
 
     def __float__(self) -> float:
         """Return the value."""
         return self.value
 
 
-class Certified(NamedTuple):
+class Evaluation(NamedTuple):
     """A robust value and what it was computed from, in working units."""
 
     robust: RobustValue
@@ -138,20 +142,42 @@ def robust_value(
     random_state : int
         Seed of the nodes' random shifts.
     """
-    found = certified(
+    found = evaluated(
         policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state
     ).robust
-    if found.status != "converged":
+    remark(found, tolerance)
+    return found
+
+
+def remark(found: RobustValue, tolerance: float = 1e-3) -> None:
+    """Warn of a value that is infinite, or not known to the tolerance."""
+    if found.value == math.inf:
+        warnings.warn(
+            "The robust value is infinite: far from the data the loss under this rule outgrows "
+            "the transport cost at this penalty; a larger penalty makes it finite, or a bounded "
+            "outcome_support (its .ray shows where).",
+            InfiniteValueWarning,
+            stacklevel=3,
+        )
+    elif found.status != "converged":
         warnings.warn(
             f"The robust value is known to {found.stderr + found.bias:.2g} only, not to the "
             f"requested {tolerance:g} of it: the limit of nodes was reached.",
             InexactValueWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return found
 
 
-def certified(
+def penalty_needed(problem: Problem, rule: FittedRule, setting: Setting | None = None) -> Need:
+    """Return the penalty below which this rule's value is infinite, in working units."""
+    with jax.enable_x64(True):
+        units, setting = problem.units, setting or problem.setting(Sobol(1), None)
+        contexts = units.contexts(problem.nominal.contexts, np.float64)
+        middle = np.median(units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
+        return smallest_penalty_for(double(rule), setting.loss, setting.moving(), contexts, middle)
+
+
+def evaluated(
     policy: RobustPolicy,
     X: Any,
     Y: Any,
@@ -160,7 +186,7 @@ def certified(
     tolerance: float,
     sample_weight: Any,
     random_state: int,
-) -> Certified:
+) -> Evaluation:
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
     _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
@@ -175,7 +201,7 @@ def certify(
     key: PRNGKeyArray,
     tolerance: float = 1e-3,
     reference: tuple[Reference, Reference] | None = None,
-) -> Certified:
+) -> Evaluation:
     """Evaluate a rule to a relative tolerance, as far as the limit on nodes allows."""
     widths = (problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1])
     _checks.reference(reference, Reference, widths)
@@ -203,13 +229,13 @@ def certify(
 class _Terms(NamedTuple):
     """What does not depend on the nodes, in working units.
 
-    ``floor`` is the penalty below which this rule's value is infinite.
+    ``need`` is the penalty below which this rule's value is infinite, and why.
     """
 
     nominal: float
     least: float | None
     budget: Budget | None
-    floor: float
+    need: Need
 
     @classmethod
     def of(cls, problem: Problem, rule: FittedRule, setting: Setting, moves_freely: bool) -> _Terms:
@@ -222,16 +248,11 @@ class _Terms(NamedTuple):
             raise ValueError(
                 "The policy's decisions or their losses are not finite (NaN or inf) on these data."
             )
-        floor = 0.0
+        need = Need(0.0)
         if setting.kernels is not None and moves_freely:
-            units = problem.units
-            contexts = units.contexts(problem.nominal.contexts, np.float64)
-            middle = np.median(units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
-            floor = smallest_penalty_for(
-                double(rule), setting.loss, setting.kernels, contexts, middle
-            )
+            need = penalty_needed(problem, rule, setting)
         model, about = problem.given, (problem.units, problem.loss, problem.nominal, setting)
-        return cls(nominal, model.least_discrepancy(*about), model.budget(*about), floor)
+        return cls(nominal, model.least_discrepancy(*about), model.budget(*about), need)
 
 
 def _evaluate(
@@ -241,20 +262,20 @@ def _evaluate(
     setting: Setting,
     terms: _Terms,
     key: PRNGKeyArray,
-    previous: Certified | None,
-) -> Certified:
+    previous: Evaluation | None,
+) -> Evaluation:
     """Evaluate with one plan's nodes."""
     unit = problem.units.loss_unit
     contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
     moments = Moments(problem, rule, contexts, share, setting, plan.replicates, key, plan.modes)
     penalty, reserved = moments.model.penalty, 0.0
     if terms.budget is not None:
-        floor = max(terms.budget.floor, terms.floor)
+        floor = max(terms.budget.floor, terms.need.penalty)
         penalty = _best_penalty(moments, terms.budget.excess, floor, previous)
         reserved = penalty * terms.budget.excess
     penalty = None if penalty is None else float(penalty)
     dual = moments.at(penalty)
-    finite = penalty is None or penalty > terms.floor
+    finite = penalty is None or penalty > terms.need.penalty
     value = dual.value + reserved if finite else math.inf
     variance = bias = 0.0
     if plan.replicates > 1:
@@ -280,12 +301,23 @@ def _evaluate(
         nodes=plan.replicates * moments.nodes,
         contexts=len(contexts),
         status="node limit",
+        ray=None if finite or terms.need.ray is None else _in_users_units(terms.need.ray, problem),
     )
-    return Certified(robust, problem, rule, moments, dual, penalty, terms.budget)
+    return Evaluation(robust, problem, rule, moments, dual, penalty, terms.budget)
+
+
+def _in_users_units(ray: Ray, problem: Problem) -> Ray:
+    units = problem.units
+    return Ray(
+        units.x_centre + ray.context * units.x_spread,
+        ray.outcome * units.y_unit,
+        ray.context_direction * units.x_spread,
+        ray.outcome_direction * units.y_unit,
+    )
 
 
 def _best_penalty(
-    moments: Moments, excess: float, floor: float, previous: Certified | None
+    moments: Moments, excess: float, floor: float, previous: Evaluation | None
 ) -> float:
     """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
 

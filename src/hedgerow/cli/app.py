@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from hedgerow._version import __version__
-from hedgerow.cli.screen import show_tracebacks
+from hedgerow.cli.screen import show_tracebacks, shown_mistakes
+
+
+class Commands(TyperGroup):
+    """All commands; what they say of wrong options is text, too."""
+
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Read what comes before the command."""
+        with shown_mistakes():
+            return super().make_context(*given, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command's own options and run it."""
+        with shown_mistakes():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

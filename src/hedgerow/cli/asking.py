@@ -11,6 +11,7 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     OUT,
     ExplainRequest,
+    Force,
     Outcomes,
     PolicyFile,
     ReportRequest,
@@ -25,13 +26,22 @@ def decide(
     policy: PolicyFile,
     new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")],
     out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-",
+    force: Force = False,
+    raw_text: Annotated[
+        bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
+    ] = False,
 ) -> None:
-    """Decide for new rows: writes the table with the decisions added."""
+    """Decide for new rows: writes the table with the decisions added.
+
+    In CSV, texts that begin with = + - or @ get an apostrophe before them, so that no spreadsheet
+    program runs them as formulas; numbers stay as they are.
+    """
     with guarded():
         from hedgerow.cli import work
 
         work.prepare()
-        work.decide(policy, new, None if out == "-" else Path(out))
+        target = None if out == "-" else Path(out)
+        work.decide(policy, new, target, force=force, raw_text=raw_text)
 
 
 @app.command()

@@ -42,6 +42,7 @@ def choose(
         cv=FOLDS if kind == "folds" else TimeSeriesSplit(FOLDS),
         refit=False,
         random_state=policy.random_state,
+        outliers=policy.outliers,
     )
     with counting("searching") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore", HedgerowWarning)  # training says it again

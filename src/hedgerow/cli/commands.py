@@ -21,6 +21,7 @@ from hedgerow.cli import learning
 from hedgerow.cli import asking
 from hedgerow.cli.app import app
 from hedgerow.cli.screen import guarded
+from hedgerow.describe.text import shown
 
 __all__ = ["add_commands", "app", "asking", "learning"]
 
@@ -62,7 +63,7 @@ def _excuse(app: typer.Typer, name: str, sentence: str, error: Exception | None 
             raise ImportError(sentence) from error
 
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(name, help=escape(sentence), context_settings=anything)(excuse)
+    app.command(name, help=escape(shown(sentence)), context_settings=anything)(excuse)
 
 
 def _broken(entry: EntryPoint, error: Exception) -> str:

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.table import Table
-from rich.text import Text
 
 from hedgerow import explain
 from hedgerow._files import check_target
+from hedgerow.cli.loading import load_policy
 from hedgerow.cli.options import ExplainRequest
-from hedgerow.cli.screen import console, print_facts, say
+from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
 from hedgerow.cli.work import features_of
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
 from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import Missing
-from hedgerow.estimator import RobustPolicy, load
+from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import lens_of
 
 MOST_BACKGROUND = 2000
@@ -33,8 +33,8 @@ NUDGE = 0.1
 def run(request: ExplainRequest) -> None:
     """Explain one decision, or the policy as a whole."""
     if request.figure is not None:
-        _check_figure(request.figure)
-    policy, table = load(request.policy), read_table(request.data)
+        _check_figure(request.figure, request.force)
+    policy, table = load_policy(request.policy), read_table(request.data)
     X = features_of(policy, table)
     if request.row is None:
         draw = _whole(policy, X, request)
@@ -44,7 +44,8 @@ def run(request: ExplainRequest) -> None:
         from hedgerow import plots
 
         plots.save_figure(draw(plots), request.figure)
-        say(f"\nThe figure is in {request.figure}.")
+        leave_gap()
+        say(f"The figure is in {request.figure}.")
 
 
 def _one(
@@ -72,8 +73,9 @@ def _one(
             ("usually", f"{usual}, the mean over {len(spaced):,} rows of {where}"),
         ]
     )
+    leave_gap()
     say(
-        "\nWhat sets it apart from the usual decision, by feature (adds up to "
+        "What sets it apart from the usual decision, by feature (adds up to "
         f"{number(found.decision[chosen] - found.baseline[chosen], signed=True)}):"
     )
     _print_bars(
@@ -95,11 +97,13 @@ def _whole(policy: RobustPolicy, X: pd.DataFrame, request: ExplainRequest) -> Ca
     """What the policy looks at, and its rules in words; returns how ``plots`` draws it."""
     found = explain.importance(policy, X).grouped(_groups(policy))
     print_facts([("policy", str(request.policy)), ("rows", f"{len(X):,} of {request.data}")])
-    say("\nWhat decisions depend on (share of the mean absolute slope, per standard deviation):")
+    leave_gap()
+    say("What decisions depend on (share of the mean absolute slope, per standard deviation):")
     _print_bars(found.names, found.values, found.ranked()[: request.top], percent, {})
-    say("\nThe policy in words:")
+    leave_gap()
+    say("The policy in words:")
     said = explain.words(policy, X, phrases=policy.encoder_.phrases() if policy.encoder_ else None)
-    console().print(Text(f"\n{said}"))
+    say_lines(f"\n{said}")
     return lambda plots: plots.importance(found)
 
 
@@ -123,8 +127,8 @@ def _print_bars(
     table.add_column(no_wrap=True)
     for name, size in lines:
         bar = "█" * round(BAR * abs(size) / largest)
-        ink = Text(bar or "▏", "dark_orange3" if size >= 0 else "blue")
-        table.add_row(Text(name), values.get(name, ""), written(size), ink)
+        colour = "dark_orange3" if size >= 0 else "blue"
+        table.add_row(name, values.get(name, ""), written(size), ink(bar or "▏", colour))
     console().print(table)
 
 
@@ -137,7 +141,7 @@ def _print_stability(policy: RobustPolicy, X: pd.DataFrame, row: int, decision: 
         usual = f"{number(np.median(needed))} of {leaves}"
         facts.append(("routes", f"{usual} carry {percent(0.99)} of a tree (median of trees)"))
     facts.append(("certain", _certain(policy, X.iloc[row], decision)))
-    console().print()
+    leave_gap()
     print_facts(facts)
 
 
@@ -177,7 +181,7 @@ def _shown(value: object) -> str:
     return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
 
 
-def _check_figure(path: Path) -> None:
+def _check_figure(path: Path, force: bool) -> None:
     if path.suffix.lower() not in (".png", ".pdf"):
         raise ValueError(f"{path} must end in .png or .pdf, so that its format is known.")
-    check_target(path)
+    check_target(path, overwrite=force)

@@ -19,8 +19,10 @@ from hedgerow.cli.options import (
     Seed,
     asked_with,
     option,
+    repeated,
 )
 from hedgerow.cli.screen import guarded
+from hedgerow.describe.text import quoted
 
 
 @app.command()
@@ -59,6 +61,9 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     given = {name for name, value in vars(request).items() if value is not None}
     newsvendor = request.problem == ProblemKind.newsvendor
     outcomes = len(request.outcomes)
+    twice = repeated(request.outcomes)
+    if twice:
+        yield "outcome", f"names the column {quoted(twice[0])} more than once."
     for name, costs in (("holding", request.holding), ("stockout", request.stockout)):
         if newsvendor and not costs:
             yield name, "is needed for --problem newsvendor."

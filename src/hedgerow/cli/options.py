@@ -7,7 +7,7 @@ work that the command does takes the request as it is.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial, wraps
@@ -53,6 +53,14 @@ class Search(StrEnum):
     time = "time"
 
 
+class Outliers(StrEnum):
+    """What to do about values that look like typos."""
+
+    warn = "warn"
+    clip = "clip"
+    error = "error"
+
+
 class RuleKind(StrEnum):
     """The kind of decision rule."""
 
@@ -80,6 +88,7 @@ PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedg
 Outcomes = Annotated[
     list[str] | None, option("COLUMN", "Outcome columns; default: those of training.", "--outcome")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
@@ -105,6 +114,9 @@ class FitRequest:
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
+    outliers: Annotated[
+        Outliers, in_data("NAME", "Values that look like typos: warn, clip or error.")
+    ] = Outliers.warn
     problem: Annotated[ProblemKind, in_data("NAME", "newsvendor or inventory.")] = (
         ProblemKind.newsvendor
     )
@@ -140,6 +152,7 @@ class FitRequest:
     steps: Annotated[int | None, in_rule("NUMBER", "Training steps; default: 500.")] = None
     seed: Annotated[int, in_rule("NUMBER", "Same seed, same policy.", min=0)] = 0
     out: Annotated[Path, option("FILE", "Policy file to write.", *OUT)] = Path("policy.hedgerow")
+    force: Force = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +170,7 @@ class ExplainRequest:
     ] = None
     top: Annotated[int, option("NUMBER", "Features to list.", min=1)] = 10
     figure: Annotated[Path | None, option("FILE", "Also draw it, .png or .pdf.")] = None
+    force: Force = False
 
 
 @dataclass(frozen=True)
@@ -166,6 +180,7 @@ class ReportRequest:
     policy: PolicyFile
     data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
     out: Annotated[Path, option("FILE", "Page to write, .html.", *OUT)] = Path("report.html")
+    force: Force = False
     against: Annotated[
         list[Path] | None, option("FILE", "Another policy to compare with; may be repeated.")
     ] = None
@@ -201,3 +216,8 @@ def asked_with(
 def listed(given: list[str] | None) -> list[str]:
     """Names given one by one or separated by commas."""
     return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Names that stand in a list more than once."""
+    return [name for i, name in enumerate(names) if name in names[:i]]

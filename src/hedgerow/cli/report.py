@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hedgerow.cli.loading import load_policy
 from hedgerow.cli.options import ReportRequest
 from hedgerow.cli.screen import counting, print_facts, say
 from hedgerow.cli.work import outcomes_of
 from hedgerow.data.table_files import read_table
-from hedgerow.estimator import load
 from hedgerow.report import check_page_target, write_report
 
 LARGE = 3_000_000
@@ -17,8 +17,8 @@ LARGE = 3_000_000
 
 def run(request: ReportRequest) -> None:
     """Write the report of a policy on a table with outcomes."""
-    out, data = check_page_target(request.out), request.data
-    policy, table = load(request.policy), read_table(data)
+    out, data = check_page_target(request.out, overwrite=request.force), request.data
+    policy, table = load_policy(request.policy), read_table(data)
     against = request.against or []
     missing = [
         name for name in request.outcomes or policy.outcome_names_ or () if name not in table
@@ -34,7 +34,7 @@ def run(request: ReportRequest) -> None:
             table,
             outcomes_of(policy, request.policy, table, request.outcomes),
             out,
-            against={_name(file, against): load(file) for file in against},
+            against={_name(file, against): load_policy(file) for file in against},
             row=request.row,
             title=request.title,
             unit=request.unit,

@@ -2,11 +2,16 @@
 
 A mistake is one red sentence and exit code 1, a warning one yellow sentence; tracebacks and file
 names are for ``--debug``.
+
+Names come from tables and files, so text is text (``describe.text``): a console takes no string for
+markup, and shows what would act on a terminal. Styles are given beside a text, by ``ink``.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow._progress import Report, objective_words, stages
+from hedgerow.describe.text import shown
 
 EXPECTED = (ValueError, TypeError, OSError, ImportError)
 """What the package raises, with a sentence, when it is given something it cannot use."""
@@ -31,21 +37,52 @@ def show_tracebacks(wanted: bool) -> None:
     _settings["debug"] = wanted
 
 
+class PlainConsole(Console):
+    """A console on which every string is text and nothing else, wherever Rich is handed it."""
+
+    def render_str(self, text: str, **settings: Any) -> Text:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Make a string what is printed."""
+        settings["markup"] = settings["emoji"] = False
+        return super().render_str(shown(text), **settings)
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console on today's stdout or stderr (tests exchange them)."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    return PlainConsole(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def ink(text: str, style: str = "", *, keep: str = "") -> Text:
+    """A text in a style; characters that act are shown, except for those in ``keep``."""
+    return Text(shown(text, keep), style)
 
 
 def say(sentence: str, style: str = "", *, stderr: bool = False) -> None:
     """Print one sentence; a terminal gets it wrapped between words, a log file in one line."""
     screen = console(stderr=stderr)
-    screen.print(Text(sentence, style), soft_wrap=not screen.is_terminal)
+    screen.print(ink(sentence, style), soft_wrap=not screen.is_terminal)
+
+
+def say_lines(text: str) -> None:
+    """Print a text of several lines."""
+    console().print(ink(text, keep="\n"))
+
+
+def leave_gap() -> None:
+    """Print an empty line."""
+    console().print()
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM)."""
 
 
 @contextmanager
 def guarded(interrupted: str = "Stopped; nothing was saved.") -> Iterator[None]:
-    """Run a command's body: mistakes become one red sentence, warnings one yellow sentence each."""
-    with warnings.catch_warnings():
+    """Run a command's body: mistakes become one red sentence, warnings one yellow sentence each.
+
+    Being interrupted or asked to end is one sentence, too.
+    """
+    with warnings.catch_warnings(), _asked_to_end():
         warnings.showwarning = lambda message, *_, **__: say(
             f"Warning: {_one_line(message)}", "yellow", stderr=True
         )
@@ -56,11 +93,31 @@ def guarded(interrupted: str = "Stopped; nothing was saved.") -> Iterator[None]:
         except KeyboardInterrupt:
             say(interrupted, "yellow", stderr=True)
             raise typer.Exit(130) from None
+        except Terminated:
+            say("Asked to end; nothing was saved.", "yellow", stderr=True)
+            raise typer.Exit(143) from None
         except Exception as error:
             if _settings["debug"]:
                 raise
             say(_sentence(error), "bold red", stderr=True)
             raise typer.Exit(1) from None
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[None]:
+    """Make SIGTERM an exception, so that whatever is open is closed and half-written files go."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -87,7 +144,7 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, Text(value))
+        table.add_row(name, value)
     console().print(table)
 
 
@@ -121,6 +178,21 @@ def _one_line(message: Any) -> str:
 
 
 def print_csv(text: str) -> None:
-    """Write text to standard output as it is."""
-    sys.stdout.write(text)
+    """Write text to standard output as it is, in UTF-8; a terminal shows what would act on it."""
+    if sys.stdout.isatty():
+        sys.stdout.write(shown(text, keep="\n"))
+    else:
+        sys.stdout.buffer.write(text.encode())
     sys.stdout.flush()
+
+
+@contextmanager
+def shown_mistakes() -> Iterator[None]:
+    """Show what would act in the messages of Typer, which quote what was typed."""
+    try:
+        yield
+    except Exception as error:
+        message = getattr(error, "message", None)  # its exceptions moved from Click to Typer
+        if isinstance(message, str):
+            error.message = shown(message)  # pyright: ignore[reportAttributeAccessIssue]
+        raise

@@ -17,16 +17,23 @@ from hedgerow._warnings import VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
 from hedgerow.certify.value import RobustValue
 from hedgerow.cli.choosing import choose
-from hedgerow.cli.options import FitRequest
+from hedgerow.cli.loading import load_policy
+from hedgerow.cli.options import FitRequest, repeated
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
 from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
-from hedgerow.data.table_files import check_table_target, read_table, write_table
+from hedgerow.data.table_files import (
+    check_table_target,
+    is_csv,
+    read_table,
+    without_formulas,
+    write_table,
+)
 from hedgerow.describe.names import decision_names, training_words
 from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import settings_words
-from hedgerow.estimator import RobustPolicy, load
+from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import DEFAULT_AMBIGUITY
 from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
 from hedgerow.report.costs import fixed_words, standard_error
@@ -56,7 +63,7 @@ def prepare() -> None:
 
 def fit(request: FitRequest) -> None:
     """Learn a policy from a table, save it, and print what was done."""
-    check_target(request.out)
+    check_target(request.out, overwrite=request.force)
     loss, loss_words = _loss(request)
     table = read_table(request.data)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
@@ -75,6 +82,7 @@ def fit(request: FitRequest) -> None:
         nominal=nominals[0],
         solver=solver,
         random_state=request.seed,
+        outliers=str(request.outliers),
     )
     chosen = []
     if request.search != "none":
@@ -84,10 +92,12 @@ def fit(request: FitRequest) -> None:
         if request.nominal == "auto":  # whether contexts recur was looked at, or searched for
             warnings.simplefilter("ignore", VacuousCausalityWarning)
         policy.set_params(verbose=report)
-        policy.fit(X, y)
+        try:
+            policy.fit(X, y)
+        except KeyboardInterrupt:
+            if not hasattr(policy, "rule_"):  # nothing was learned yet
+                raise
         policy.set_params(verbose=False)
-        if len(policy.history_) == 0:
-            raise KeyboardInterrupt
         policy.remember_columns(encoder, request.outcomes)
         value = policy.robust_value_  # so that the file holds it
         policy.save(request.out)
@@ -109,16 +119,18 @@ def fit(request: FitRequest) -> None:
         ("saved as", str(request.out)),
     ]
     print_facts(facts)
-    if policy.status_ == "stopped early":
-        stopped = "Training was stopped early; what had been learned by then is what was saved."
+    if policy.status_ == "interrupted":
+        stopped = "Training was interrupted; what had been learned by then is what was saved."
         say(stopped, "yellow")
 
 
-def decide(path: Path, new: Path, out: Path | None) -> None:
-    """Add a policy's decisions to a table."""
+def decide(
+    path: Path, new: Path, out: Path | None, *, force: bool = False, raw_text: bool = False
+) -> None:
+    """Add a policy's decisions to a table; formulas in CSV become text, unless ``raw_text``."""
     if out is not None:
-        check_table_target(out)
-    policy = load(path)
+        check_table_target(out, overwrite=force)
+    policy = load_policy(path)
     table = read_table(new)
     decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
     headings = _headings(policy)
@@ -126,6 +138,8 @@ def decide(path: Path, new: Path, out: Path | None) -> None:
         if heading in table.columns:
             raise ValueError(f"{new} already has a column {heading!r}; rename or remove it.")
         table[heading] = values
+    if not raw_text and (out is None or is_csv(out)):
+        table = without_formulas(table)
     if out is None:
         print_csv(table.to_csv(index=False))
         return
@@ -143,7 +157,7 @@ def _headings(policy: RobustPolicy) -> list[str]:
 
 def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
     """Print what a policy's decisions would have cost on a table with outcomes."""
-    policy = load(path)
+    policy = load_policy(path)
     table = read_table(test)
     found = outcomes_of(policy, path, table, outcomes)
     X, Y = features_of(policy, table), found.to_numpy()
@@ -239,6 +253,8 @@ def outcomes_of(
     names = given or policy.outcome_names_
     if not names:
         raise ValueError(f"{path} holds no names of outcomes; name them with --outcome.")
+    if repeated(names):
+        raise ValueError(f"--outcome names the column {repeated(names)[0]!r} more than once.")
     return pd.DataFrame({name: numeric_column(table, name) for name in names}, dtype=np.float64)
 
 

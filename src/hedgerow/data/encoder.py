@@ -11,7 +11,6 @@ refused in one sentence that names the column.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -21,15 +20,18 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
+from hedgerow.data.look_alikes import is_formatted_number, is_iso_date, refuse_look_alikes
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
+from hedgerow.describe.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NUMBER, CATEGORY, DATE = "number", "category", "date"
 DATE_PARTS = ("weekday", "month", "day_of_year")
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
+MOST_LETTERS = 200
+"""Letters that a category may have: it is printed, and is part of a feature's name."""
 _SPOILT = 0.1
 
 
@@ -73,7 +75,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Numbers and true/false pass through. Text and categorical columns are one-hot encoded, with the
     values seen in ``fit``, sorted. Dates, or text that is an ISO date such as 2015-11-07 in every
     row, become weekday (0 = Monday), month and day of the year; the year, which can only act as a
-    trend, and the time of day are left out.
+    trend, and the time of day are left out. A column of text that mostly looks like formatted
+    numbers (10,5 or $10.00 or 5 %) or like other dates is refused, unless its dtype is categorical.
 
     Parameters
     ----------
@@ -201,14 +204,15 @@ def _as_table(X: Any) -> pd.DataFrame:
     pandas = require_pandas()
     if not isinstance(X, pandas.DataFrame):
         raise TypeError(f"TableEncoder needs a pandas DataFrame; got {type(X).__name__}.")
-    repeated = X.columns[X.columns.duplicated()]
+    table = X.rename(columns=str)
+    repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise ValueError(f"The table has more than one column called {repeated[0]!r}.")
     if X.shape[1] == 0:
         raise ValueError("The table has no columns to make features of.")
     if len(X) == 0:
         raise ValueError("The table has no rows.")
-    return X.rename(columns=str)
+    return table
 
 
 def _column(series: Any, most_categories: int) -> Column:
@@ -220,7 +224,15 @@ def _column(series: Any, most_categories: int) -> Column:
         return Column(name, kind)
     labels = _labels(series)
     _refuse_spoilt_numbers(name, labels)
+    if not isinstance(series.dtype, require_pandas().CategoricalDtype):
+        refuse_look_alikes(name, labels)
     values = sorted(set(labels))
+    longest = max(values, key=len)
+    if len(longest) > MOST_LETTERS:
+        raise ValueError(
+            f"Column {name!r} holds the text {quoted(longest)}, too long for a category; leave the "
+            "column out or shorten its values."
+        )
     if len(values) > most_categories:
         raise ValueError(
             f"Column {name!r} holds text with {len(values)} different values (at most "
@@ -262,16 +274,39 @@ def _encoded(series: Any, column: Column) -> dict[str, np.ndarray]:
 def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
     if require_pandas().api.types.is_datetime64_any_dtype(series.dtype):
         raise ValueError(f"Column {column.name!r} must hold numbers, but it holds dates.")
-    numbers = require_pandas().to_numeric(series.astype(object), errors="coerce")
-    numbers = np.asarray(numbers, dtype=np.float64)
+    numbers = _floats(series.astype(object))
     unreadable = np.isnan(numbers)
     if unreadable.any():
         value = str(series.iloc[int(np.argmax(unreadable))])
-        raise ValueError(f"Column {column.name!r} must hold numbers, but one value is {value!r}.")
+        remedy = "; write it as a plain number such as 10.5" if is_formatted_number(value) else ""
+        raise ValueError(
+            f"Column {column.name!r} must hold numbers, but one value is {quoted(value)}{remedy}."
+        )
     infinite = int(np.isinf(numbers).sum())
     if infinite:
-        raise ValueError(f"Column {column.name!r} has {counted(infinite, 'infinite value')}.")
+        raise ValueError(
+            f"Column {column.name!r} has {counted(infinite, 'infinite value')} (or one beyond "
+            "1.8e308); correct or drop those rows."
+        )
     return [numbers]
+
+
+def _floats(values: pd.Series) -> np.ndarray:
+    """Numbers as float64, NaN for what is none, infinity for what is beyond them."""
+    try:
+        numbers = require_pandas().to_numeric(values, errors="coerce")
+        return np.asarray(numbers, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):  # one value that pandas cannot even coerce
+        return np.array([_float(value) for value in values])
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
@@ -279,8 +314,8 @@ def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
     unseen = sorted(set(labels) - set(column.values))
     if unseen:
         raise ValueError(
-            f"Column {column.name!r} holds {unseen[0]!r}, which was not seen in training; the "
-            f"known values are {listed(column.values)}."
+            f"Column {column.name!r} holds {quoted(unseen[0])}, which was not seen in training; "
+            f"the known values are {listed(column.values)}."
         )
     labels = np.array(labels, dtype=object)
     return [(labels == value).astype(np.float64) for value in column.values]
@@ -292,7 +327,8 @@ def _date_parts(series: pd.Series, column: Column) -> list[np.ndarray]:
         texts = (require_pandas().Series([str(value)]) for value in series)
         value = next(text[0] for text in texts if _dates(text) is None)
         raise ValueError(
-            f"Column {column.name!r} must hold dates like 2015-11-07, but one value is {value!r}."
+            f"Column {column.name!r} must hold dates like 2015-11-07, but one value is "
+            f"{quoted(value)}."
         )
     parts = (dates.dt.day_of_week, dates.dt.month, dates.dt.day_of_year)
     return [np.asarray(part, dtype=np.float64) for part in parts]
@@ -304,7 +340,7 @@ def _dates(series: pd.Series) -> Any:
     if pandas.api.types.is_datetime64_any_dtype(series.dtype):
         return series
     texts = [str(value).strip() for value in series]
-    if not all(_ISO_DATE.fullmatch(text) for text in texts):
+    if not all(map(is_iso_date, texts)):
         return None
     dates = pandas.Series([text[:10] for text in texts])
     dates = pandas.to_datetime(dates, format="%Y-%m-%d", errors="coerce")
@@ -326,8 +362,8 @@ def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
     if 0 < unreadable.mean() <= _SPOILT:
         value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
         raise ValueError(
-            f"Column {name!r} holds numbers, except for {counted(rows, 'row')} such as {value!r}; "
-            "correct them or leave those rows out."
+            f"Column {name!r} holds numbers, except for {counted(rows, 'row')} such as "
+            f"{quoted(value)}; correct them or leave those rows out."
         )
 
 

@@ -25,6 +25,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
 from hedgerow._components import Component
+from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -82,7 +83,7 @@ class EmpiricalNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Group exact ties of the rows of X."""
-        X, Y, weights = _drop_weightless(X, Y, weights)
+        X, Y, weights = _in_order(X, Y, weights)
         return _grouped(X, Y, weights, _tie_labels(X))
 
     def description(self) -> NominalDescription:
@@ -116,7 +117,7 @@ class AdaptedNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Quantise contexts, then group them."""
-        X, Y, weights = _drop_weightless(X, Y, weights)
+        X, Y, weights = _in_order(X, Y, weights)
         cells = self.cells or math.ceil(math.sqrt(len(X)))
         labels = _median_cells(X, cells)
         mass = np.bincount(labels, weights)
@@ -131,8 +132,8 @@ class AdaptedNominal(Nominal):
 class NeighbourNominal(Nominal):
     """Each context with the outcomes of its k nearest neighbours (itself included).
 
-    Distances are Euclidean after each feature is divided by its standard deviation, so units do
-    not matter. Neighbours count by their sample weight.
+    Distances are Euclidean after each feature is divided by its spread, so neither units nor typos
+    matter. Neighbours count by their sample weight.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class NeighbourNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Look up neighbours and weight their outcomes."""
-        X, Y, weights = _drop_weightless(X, Y, weights)
+        X, Y, weights = _in_order(X, Y, weights)
         k = min(self.k, len(X))
         standardised = _standardised(X)
         search = NearestNeighbors(n_neighbors=k).fit(standardised)
@@ -174,24 +175,33 @@ class NeighbourNominal(Nominal):
         )
 
 
-def _drop_weightless(
+def _in_order(
     X: np.ndarray, Y: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows with weight, sorted, each once with the weight of all that equal it.
+
+    So neither the order of rows, nor rows without weight, nor repeating them all changes anything.
+    """
     keep = weights > 0
-    return (X, Y, weights) if keep.all() else (X[keep], Y[keep], weights[keep])
+    X, Y, weights = X[keep], Y[keep], weights[keep]
+    labels = _tie_labels(X)
+    order = np.lexsort((*Y.T[::-1], labels))
+    labels, Y = labels[order], Y[order]
+    differs = (labels[1:] != labels[:-1]) | np.any(Y[1:] != Y[:-1], axis=1)
+    first = np.flatnonzero(np.append(True, differs))
+    return X[order[first]], Y[first], np.add.reduceat(weights[order], first)
 
 
 def _standardised(X: np.ndarray) -> np.ndarray:
-    """Features centred and in standard deviations: large common offsets would spoil distances."""
-    deviation = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    """Features centred and in spreads: large common offsets would spoil distances."""
+    spreads = Spreads.measure(X, np.ones(len(X)))
+    return (X - spreads.centre) / np.where(spreads.deviation > 0, spreads.deviation, 1.0)
 
 
 def _tie_labels(X: np.ndarray) -> np.ndarray:
     """Label rows so that equal rows, and only equal rows, share a label, in lexicographic order.
 
-    That order does not depend on the order or the units of the data, so neither does training. Rows
-    are sorted by their first feature; only those tied there are sorted by the rest.
+    Rows are sorted by their first feature; only those tied there are sorted by the rest.
     """
     order = np.argsort(X[:, 0], kind="stable")
     same_first = X[order[1:], 0] == X[order[:-1], 0]

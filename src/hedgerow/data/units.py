@@ -1,12 +1,15 @@
 """Working units: everything is trained on numbers of order one, and reported in the user's units.
 
-    x_w = (x − mean)/std,   y_w = y/u_y,   z_w = z/u_z,   Ψ_w = Ψ/L,
+    x_w = (x − centre)/spread,   y_w = y/u_y,   z_w = z/u_z,   Ψ_w = Ψ/L,
 
-with u_y the outcomes' standard deviations, u_z the loss's natural decision unit, and L its natural
-unit, mostly the mean loss of the best constant decision. All of it is computed in float64 before
+with centres and spreads that bad rows cannot move (``spreads``), u_y the outcomes' spreads, u_z the
+loss's natural decision unit, and L its natural unit, mostly the mean loss of the best constant
+decision, on rows whose outcomes look like no typos. All of it is computed in float64 before
 anything is cast, so a change of units in the data gives the same working numbers and hence the same
-policy. A constant feature carries no information; it gets factor 0 and is ignored, at prediction
-too.
+policy.
+
+A feature that never or hardly varies carries no information; it gets factor 0 and is ignored, at
+prediction too. An outcome that never varies has its own size as its unit, and a spread of 0.
 """
 
 from __future__ import annotations
@@ -17,9 +20,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.spreads import Spreads
 
 if TYPE_CHECKING:
     from hedgerow.losses import Loss
+
+LEAST_CONTEXT, LEAST_OUTCOME = 1e-12, 1e-6
+"""Deviations below these shares of a column's size are none: rounding, or lost in float32."""
+FARTHEST = 1e6
+"""Working units at which training, in float32, takes values to end; a gate is open or closed, and
+the loss of a demand has its last slope, long before."""
+FARTHEST_DECIDED = 1e30
+"""Working units at which decisions are made as if nothing were farther away."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,7 @@ class Units:
     x_centre: np.ndarray
     x_factor: np.ndarray
     y_unit: np.ndarray
+    y_spread: np.ndarray
     z_unit: np.ndarray
     loss_unit: float
     constant: np.ndarray
@@ -37,24 +50,32 @@ class Units:
     @classmethod
     def measure(cls, nominal: NominalDistribution, loss: Loss) -> Units:
         """Read units off the nominal distribution; ``loss`` fixes those of decisions and costs."""
-        mass = np.bincount(
-            nominal.entry_outcome, nominal.joint_mass(), minlength=len(nominal.outcomes)
-        )
-        x_centre, x_spread = _moments(nominal.contexts, nominal.context_mass)
-        y_centre, y_spread = _moments(nominal.outcomes, mass)
-        y_unit = np.where(y_spread > 0, y_spread, np.abs(y_centre))
+        outcomes = nominal.outcomes
+        mass = np.bincount(nominal.entry_outcome, nominal.joint_mass(), minlength=len(outcomes))
+        x = Spreads.measure(nominal.contexts, nominal.context_mass)
+        y = Spreads.measure(outcomes, mass)
+        x_factor = np.where(x.varies(LEAST_CONTEXT), 1 / np.maximum(x.deviation, 1e-300), 0.0)
+        y_spread = np.where(y.varies(LEAST_OUTCOME), y.deviation, 0.0)
+        y_unit = np.where(y_spread > 0, y_spread, np.abs(y.centre))
         y_unit = np.where(y_unit > 0, y_unit, 1.0)
-        constant = loss.best_constant(nominal.outcomes, mass)
-        z_unit = loss.decision_unit(y_unit, constant)
-        constant_loss = float(mass @ loss(constant[None, :], nominal.outcomes))
-        loss_unit = loss.natural_unit(constant, nominal.outcomes, mass)
+        constant = loss.best_constant(outcomes, mass)
+        constant_loss = float(mass @ loss(constant[None, :], outcomes))
+        typical = y.within(outcomes).all(axis=1)
+        if typical.all() or typical.mean() < 0.5:  # of many outcomes each may have odd rows
+            usual, seen, share = constant, outcomes, mass
+        else:
+            seen, share = outcomes[typical], mass[typical] / mass[typical].sum()
+            usual = loss.best_constant(seen, share)
+        z_unit = loss.decision_unit(y_unit, usual)
+        loss_unit = loss.natural_unit(usual, seen, share)
         if not loss_unit > 0:  # outcomes never vary: measure the cost of being one unit off
-            off = float(mass @ loss((constant + z_unit)[None, :], nominal.outcomes))
+            off = float(share @ loss((usual + z_unit)[None, :], seen))
             loss_unit = abs(off) or 1.0
         return cls(
-            x_centre=x_centre,
-            x_factor=np.where(x_spread > 0, 1 / np.where(x_spread > 0, x_spread, 1.0), 0.0),
+            x_centre=x.centre,
+            x_factor=x_factor,
             y_unit=y_unit,
+            y_spread=y_spread,
             z_unit=z_unit,
             loss_unit=loss_unit,
             constant=constant,
@@ -63,21 +84,19 @@ class Units:
 
     @property
     def x_spread(self) -> np.ndarray:
-        """Standard deviations of the features; 0 for constant ones."""
+        """Spreads of the features; 0 for constant ones."""
         return np.where(self.x_factor > 0, 1 / np.where(self.x_factor > 0, self.x_factor, 1.0), 0.0)
 
     def contexts(self, X: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Standardise contexts (rows, features)."""
-        return ((X - self.x_centre) * self.x_factor).astype(dtype)
+        return _cast((X - self.x_centre) * self.x_factor, dtype)
 
     def outcomes(self, Y: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Outcomes in working units."""
-        return (Y / self.y_unit).astype(dtype)
+        return _cast(Y / self.y_unit, dtype)
 
 
-def _moments(values: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation per column; exactly 0 for a constant column."""
-    mean = mass @ values
-    spread = np.sqrt(mass @ (values - mean) ** 2)
-    constant = values.max(axis=0) == values.min(axis=0)
-    return mean, np.where(constant, 0.0, spread)
+def _cast(values: np.ndarray, dtype: type[np.floating]) -> np.ndarray:
+    """As far as numbers reach: float32, which is trained in, with room to square."""
+    end = FARTHEST if dtype == np.float32 else FARTHEST_DECIDED
+    return np.clip(values, -end, end).astype(dtype)

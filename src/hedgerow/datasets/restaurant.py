@@ -1,29 +1,8 @@
-"""A restaurant's real demand: 765 days, seven dishes, weather and calendar.
+"""Daily demand for the main ingredients of Yaz, a fast casual restaurant in Stuttgart.
 
 Every evening the kitchen decides how much of each main ingredient to prepare for tomorrow; too
 much is thrown away, too little is a guest sent elsewhere. That is a newsvendor per dish, with
-the calendar and the weather as context. Source: `yaz.csv` from ddop 0.7.6 (BSD-3-Clause, the
-ddop developers; licence in `yaz.LICENSE.txt`), shipped unchanged.
-"""
-
-import csv
-from collections.abc import Iterable
-from importlib.resources import files
-from types import ModuleType
-
-import numpy as np
-from sklearn.utils import Bunch
-
-_FLAGS = ("is_holiday", "is_closed", "weekend")
-_WEATHER = ("wind", "clouds", "rain", "sunshine", "temperature")
-_CATEGORIES = {
-    "weekday": ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"),
-    "month": ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
-}
-_DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
-
-_DESCRIPTION = """\
-Daily demand for the main ingredients of Yaz, a fast casual restaurant in Stuttgart.
+the calendar and the weather as context.
 
 765 consecutive days, 2013-10-04 to 2015-11-07, none missing.
 
@@ -45,9 +24,25 @@ the five days with is_closed = 1. Two oddities of the source are kept as they ar
 Wednesday and a closed day, is labelled SAT with weekend = 1; Friday 2014-12-26, also closed, has
 weekend = 1.
 
-Source: ddop 0.7.6, BSD-3-Clause, Copyright (c) 2007-2020 The ddop developers; the licence is in
-yaz.LICENSE.txt beside the data.
+Source: `yaz.csv` of ddop 0.7.6, shipped unchanged; BSD-3-Clause, Copyright (c) 2007-2020 The ddop
+developers. The licence is in yaz.LICENSE.txt beside the data.
 """
+
+import csv
+from collections.abc import Iterable
+from importlib.resources import files
+from types import ModuleType
+
+import numpy as np
+from sklearn.utils import Bunch
+
+_FLAGS = ("is_holiday", "is_closed", "weekend")
+_WEATHER = ("wind", "clouds", "rain", "sunshine", "temperature")
+_CATEGORIES = {
+    "weekday": ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"),
+    "month": ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
+}
+_DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 
 
 def load_restaurant(dishes: str | Iterable[str] | None = None, as_frame: bool = False) -> Bunch:
@@ -103,7 +98,7 @@ def load_restaurant(dishes: str | Iterable[str] | None = None, as_frame: bool = 
         feature_names=feature_names,
         target_names=chosen,
         dates=dates,
-        DESCR=_DESCRIPTION,
+        DESCR=__doc__,
     )
 
 

@@ -20,8 +20,10 @@ from jaxtyping import Array, Bool, Float
 from hedgerow import _checks
 from hedgerow.describe.page_form import PageForm
 
-EDGE = 1e-3
+EDGE = 1e-7
 """How far inside a bounded set ``to_raw`` places a point that lies on its boundary."""
+START_EDGE = 1e-3
+"""How far inside ``start_raw`` does, since nearer to the boundary gradients die."""
 
 
 @dataclass(frozen=True)

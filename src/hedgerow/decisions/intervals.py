@@ -18,7 +18,15 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from hedgerow import _checks
-from hedgerow.decisions.base import EDGE, Block, DecisionSet, UnitFree, interval_blocks, mapped
+from hedgerow.decisions.base import (
+    EDGE,
+    START_EDGE,
+    Block,
+    DecisionSet,
+    UnitFree,
+    interval_blocks,
+    mapped,
+)
 from hedgerow.describe.page_form import PageForm, asset
 
 
@@ -81,6 +89,10 @@ class Nonnegative(UnitFree, Intervals):
         """Invert softplus."""
         return _inverse_softplus(jnp.maximum(jnp.asarray(point), EDGE))
 
+    def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Invert softplus not too near 0."""
+        return self.to_raw(jnp.maximum(jnp.asarray(point), START_EDGE))
+
     def contains(self, point: Any, tolerance: float = 1e-6) -> Bool[Array, "*b"]:
         """Whether every coordinate is at least -tolerance."""
         return jnp.all(jnp.asarray(point) >= -tolerance, axis=-1)
@@ -125,11 +137,18 @@ class Box(Intervals):
 
     def to_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Invert the map of each coordinate."""
+        return self._raw(point, EDGE)
+
+    def start_raw(self, point: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
+        """Invert it not too near an end."""
+        return self._raw(point, START_EDGE)
+
+    def _raw(self, point: Float[Array, "*b d"], edge: float) -> Float[Array, "*b d"]:
         point = jnp.asarray(point)
         low, high, below, above = self._parts(point.dtype)
-        share = jnp.clip((point - low) / (high - low), EDGE, 1 - EDGE)
-        from_low = _inverse_softplus(jnp.maximum(point - low, EDGE))
-        from_high = -_inverse_softplus(jnp.maximum(high - point, EDGE))
+        share = jnp.clip((point - low) / (high - low), edge, 1 - edge)
+        from_low = _inverse_softplus(jnp.maximum(point - low, edge))
+        from_high = -_inverse_softplus(jnp.maximum(high - point, edge))
         one_sided = jnp.where(below, from_low, jnp.where(above, from_high, point))
         return jnp.where(below & above, jnp.log(share) - jnp.log1p(-share), one_sided)
 

@@ -2,5 +2,6 @@
 
 The lowest layer: it imports nothing of the package, and takes policies and parts as they come. So
 every part can use it to describe itself, and whoever shows something to a person says it the same
-way: ``describe.numbers``, ``describe.names``, ``describe.parts``, ``describe.page_form``.
+way: ``describe.numbers``, ``describe.names``, ``describe.text``, ``describe.parts``,
+``describe.page_form``.
 """

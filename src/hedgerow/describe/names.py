@@ -14,7 +14,10 @@ from typing import Any
 
 from hedgerow.describe.numbers import counted
 
-_STATUS = {"step limit": "ran to its step limit"}
+_STATUS = {
+    "step limit": "ran to its step limit",
+    "constant": "lost to the best constant decision, which is used instead",
+}
 
 
 def feature_names(policy: Any, X: Any = None) -> list[str]:
@@ -31,9 +34,7 @@ def outcome_names(policy: Any, Y: Any = None) -> list[str]:
     """What the outcomes are called by Y, by the policy's own table, or by their numbers."""
     names = _known_outcomes(policy, Y)
     if names is None:
-        noun = policy.loss.description().outcome
-        several = range(1, policy.n_outcomes_ + 1)
-        names = [noun] if len(several) == 1 else [f"{noun} {i}" for i in several]
+        names = _numbered(policy.loss.description().outcome, policy.n_outcomes_)
     return names
 
 
@@ -43,9 +44,8 @@ def decision_names(policy: Any, Y: Any = None) -> list[str]:
     ``Y`` has the outcomes' names, where the policy's own are not meant.
     """
     named = policy.loss.decision_names(outcome_names(policy, Y)) or _known_outcomes(policy, Y)
-    several = range(1, policy.n_decisions_ + 1)
-    if named is None or len(named) != len(several):
-        named = ["decision"] if len(several) == 1 else [f"decision {k}" for k in several]
+    if named is None or len(named) != policy.n_decisions_:
+        named = _numbered("decision", policy.n_decisions_)
     return [str(name) for name in named]
 
 
@@ -59,6 +59,10 @@ def checked_names(names: Sequence[str], count: int, noun: str) -> list[str]:
 def training_words(policy: Any) -> str:
     """How training ended, and after how many steps."""
     return f"{_STATUS.get(policy.status_, policy.status_)}, {len(policy.history_):,} steps"
+
+
+def _numbered(noun: str, count: int) -> list[str]:
+    return [noun] if count == 1 else [f"{noun} {i}" for i in range(1, count + 1)]
 
 
 def _known_outcomes(policy: Any, Y: Any) -> list[str] | None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.describe.text import shown
+
 SPACE = "\u00a0"
 """Before a percent sign: a space that does not break."""
 TINY, HUGE = 1e-6, 1e9
@@ -70,14 +72,14 @@ def counted(count: int, noun: str) -> str:
 
 def listed(names: Iterable[Any], most: int = 12, room: int = 150) -> str:
     """A list of names, the first few of many: at most so many, and about so many letters."""
-    names = [str(name) for name in names]
-    shown = min(len(names), 1)
-    while shown < min(len(names), most) and sum(map(len, names[: shown + 1])) <= room:
-        shown += 1
-    if shown == len(names) - 1 and len(names[-1]) <= SHORT:
-        shown += 1  # "and 1 more" would take as long
-    rest = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {rest} more" if rest else "")
+    names = [shown(name) for name in names]
+    first = min(len(names), 1)
+    while first < min(len(names), most) and sum(map(len, names[: first + 1])) <= room:
+        first += 1
+    if first == len(names) - 1 and len(names[-1]) <= SHORT:
+        first += 1  # "and 1 more" would take as long
+    rest = len(names) - first
+    return ", ".join(names[:first]) + (f" and {rest} more" if rest else "")
 
 
 def _sign(value: float, text: str, signed: bool) -> str:

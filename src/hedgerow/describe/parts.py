@@ -89,6 +89,13 @@ class Missing(TypeError):
         )
 
 
+def offered(found: Any, part: Any, method: str, needed: str, instead: str = "") -> Any:
+    """Return what a part has offered, or say which method it lacks."""
+    if found is None:
+        raise Missing(part, method, needed, instead)
+    return found
+
+
 def settings_of(model: Any) -> dict[str, float]:
     """The settings of an ambiguity model that it has and that are set."""
     given = {name: getattr(model, name, None) for name in SETTINGS}

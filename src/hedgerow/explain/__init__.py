@@ -4,7 +4,7 @@ Everything is in the user's units and in float64, whatever the policy was traine
 offers of itself (``trees``, ``bounds``, ``path_integrals``) is used; else JAX differentiates it.
 """
 
-from hedgerow.explain.attribution import Attribution, attribute
+from hedgerow.explain.attribution import Attribution, attribute, shap_values
 from hedgerow.explain.importance import (
     Importance,
     correlation,
@@ -21,7 +21,6 @@ from hedgerow.explain.sensitivity import (
     interactions,
     lipschitz,
 )
-from hedgerow.explain.shapley import shap_values
 
 __all__ = [
     "Attribution",

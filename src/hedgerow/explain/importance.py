@@ -101,7 +101,7 @@ def route_importance(
         sizes = chances.transpose(2, 0, 1) * norms
         return np.einsum("rtl,rtld->rd", sizes, np.abs(slopes)) / len(norms)
 
-    found = lens.in_pieces(work, lens.standard(rows), power=2)
+    found = lens.in_pieces(work, rows, power=2)
     return Importance(weights @ found * lens.factor * spread, lens.names)
 
 

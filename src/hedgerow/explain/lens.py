@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow._components import double
@@ -70,15 +69,15 @@ class Lens(ABC):
 
     def decide(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
         """Decisions in float64."""
-        return self.in_pieces(self._decide, self.standard(X))
+        return self.in_pieces(self._derivatives, X)
 
     def gradients(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d"]:
         """∂f/∂x per unit of each feature."""
-        return self.in_pieces(self._gradients, self.standard(X)) * self.factor
+        return self.in_pieces(partial(self._derivatives, order=1), X) * self.factor
 
     def hessians(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d e"]:
         """∂²f/∂x∂x' per units of the two features."""
-        found = self.in_pieces(self._hessians, self.standard(X), power=2)
+        found = self.in_pieces(partial(self._derivatives, order=2), X, power=2)
         return found * self.factor[:, None] * self.factor
 
     def line_integrals(
@@ -94,25 +93,22 @@ class Lens(ABC):
         """
         steps = weights[:, None] * (end - starts)
 
-        def summed(work: Callable[[slice], np.ndarray], alphas: np.ndarray) -> np.ndarray:
+        def slopes(some: slice, alphas: np.ndarray) -> np.ndarray:
+            return self._line_sums(starts[some], end, alphas, steps[some])
+
+        def decisions(some: slice, alphas: np.ndarray) -> np.ndarray:
+            found = _along(self._derivatives, starts[some], end, alphas)
+            return np.tensordot(weights[some], found, axes=((0,), (1,)))
+
+        def summed(work: Callable, alphas: np.ndarray) -> np.ndarray:
             pieces = _slices(len(starts), len(alphas) * self._cost(1))
-            return np.sum([work(piece) for piece in pieces], axis=0)
+            return np.sum([work(piece, alphas) for piece in pieces], axis=0)
 
-        def integrand(alphas: np.ndarray) -> np.ndarray:
-            return summed(lambda i: self._line_sums(starts[i], end, alphas, steps[i]), alphas)
+        return integrate(partial(summed, slopes), partial(summed, decisions), tolerance)
 
-        def total(alphas: np.ndarray) -> np.ndarray:
-            def decisions(i: slice) -> np.ndarray:
-                found = _along(self._decide, starts[i], end, alphas)
-                return np.tensordot(weights[i], found, axes=((0,), (1,)))
-
-            return summed(decisions, alphas)
-
-        return integrate(integrand, total, tolerance)
-
-    def in_pieces(self, work: Callable, x: np.ndarray, power: int = 1) -> np.ndarray:
-        """Do work on standardised contexts in pieces that memory can hold."""
-        pieces = _slices(len(x), self._cost(power))
+    def in_pieces(self, work: Callable, X: np.ndarray, power: int = 1) -> np.ndarray:
+        """Do work on contexts, once they are standardised, in pieces that memory can hold."""
+        x, pieces = self.standard(X), _slices(len(X), self._cost(power))
         return np.concatenate([work(x[piece]) for piece in pieces])
 
     @abstractmethod
@@ -120,18 +116,14 @@ class Lens(ABC):
         """Numbers that one row needs for derivatives of this order."""
 
     @abstractmethod
-    def _decide(self, x: np.ndarray) -> np.ndarray: ...
-
-    @abstractmethod
-    def _gradients(self, x: np.ndarray) -> np.ndarray: ...
-
-    @abstractmethod
-    def _hessians(self, x: np.ndarray) -> np.ndarray: ...
+    def _derivatives(self, x: np.ndarray, order: int = 0) -> np.ndarray:
+        """Decisions, their gradients or their Hessians, by standardised contexts."""
 
     @abstractmethod
     def _line_sums(
         self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
-    ) -> np.ndarray: ...
+    ) -> np.ndarray:
+        """Σ_start of gradients·step at every α along the lines, (m, k, d)."""
 
 
 class TreeLens(Lens):
@@ -150,14 +142,10 @@ class TreeLens(Lens):
         trees, leaves, decisions = self.trees.leaves.shape
         return trees * leaves * (decisions if power == 1 else len(self.names) ** 2)
 
-    def _decide(self, x: np.ndarray) -> np.ndarray:
-        return self.trees.decide(self.trees.logits(x.T)).T
-
-    def _gradients(self, x: np.ndarray) -> np.ndarray:
-        return self.trees.gradients(x.T)
-
-    def _hessians(self, x: np.ndarray) -> np.ndarray:
-        return self.trees.hessians(x.T)
+    def _derivatives(self, x: np.ndarray, order: int = 0) -> np.ndarray:
+        if order == 0:
+            return self.trees.decide(self.trees.logits(x.T)).T
+        return self.trees.gradients(x.T) if order == 1 else self.trees.hessians(x.T)
 
     def _line_sums(
         self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
@@ -194,31 +182,22 @@ class SmoothLens(Lens):
             return super().line_integrals(starts, end, weights, tolerance)
         return found * unit[:, None]
 
-    def _run(self, work: Callable, x: np.ndarray) -> np.ndarray:
+    def _derivatives(self, x: np.ndarray, order: int = 0) -> np.ndarray:
         padded = np.pad(x, ((0, -len(x) % DENSE), (0, 0)), mode="edge")
         with jax.enable_x64(True):
-            return np.asarray(work(self.rule, jnp.asarray(padded)))[: len(x)]
-
-    def _decide(self, x: np.ndarray) -> np.ndarray:
-        return self._run(_decisions, x) * self.units.z_unit
-
-    def _gradients(self, x: np.ndarray) -> np.ndarray:
-        return self._run(_jacobians, x) * self.units.z_unit[:, None]
-
-    def _hessians(self, x: np.ndarray) -> np.ndarray:
-        return self._run(_hessians, x) * self.units.z_unit[:, None, None]
+            found = np.asarray(_by_jax(self.rule, jnp.asarray(padded), order=order))[: len(x)]
+        return found * self.units.z_unit.reshape(-1, *[1] * order)
 
     def _line_sums(
         self, starts: np.ndarray, end: np.ndarray, alphas: np.ndarray, steps: np.ndarray
     ) -> np.ndarray:
-        found = _along(self._gradients, starts, end, alphas)
+        found = _along(partial(self._derivatives, order=1), starts, end, alphas)
         return np.einsum("mnkd,nd->mkd", found, steps)
 
 
 def lens_of(policy: Any) -> Lens:
     """Look at a fitted policy."""
     policy = _checks.fitted_policy(policy)
-    check_is_fitted(policy, "rule_")
     trees = policy.rule_.trees(policy.n_features_in_)
     return SmoothLens(policy) if trees is None else TreeLens(policy, trees)
 
@@ -262,20 +241,10 @@ def _along(work: Callable, starts: np.ndarray, end: np.ndarray, alphas: np.ndarr
     return found.reshape(len(alphas), len(starts), *found.shape[1:])
 
 
-def _one(rule: FittedRule, x: jax.Array) -> jax.Array:
-    return rule(x[:, None])[:, 0]
-
-
-@program
-def _decisions(rule: FittedRule, x: jax.Array) -> jax.Array:
-    return rule(x.T).T
-
-
-@program
-def _jacobians(rule: FittedRule, x: jax.Array) -> jax.Array:
-    return jax.vmap(jax.jacrev(partial(_one, rule)))(x)
-
-
-@program
-def _hessians(rule: FittedRule, x: jax.Array) -> jax.Array:
-    return jax.vmap(jax.jacfwd(jax.jacrev(partial(_one, rule))))(x)
+@program(static_argnames="order")
+def _by_jax(rule: FittedRule, x: jax.Array, order: int) -> jax.Array:
+    """A rule's decisions (rows, k), or their derivatives of an order, in its own units."""
+    if order == 0:
+        return rule(x.T).T
+    gradient = jax.jacrev(lambda one: rule(one[:, None])[:, 0])
+    return jax.vmap(gradient if order == 1 else jax.jacfwd(gradient))(x)

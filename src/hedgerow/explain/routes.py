@@ -55,8 +55,8 @@ class Routes:
 def routes(policy: Any, X: Any) -> Routes:
     """Return the probability of every route of every tree, for each row of X."""
     lens = trees_of(policy)
-    x = lens.standard(lens.contexts(X))
-    found = lens.in_pieces(lambda piece: lens.trees.routes(piece.T).transpose(2, 0, 1), x)
+    rows = lens.contexts(X)
+    found = lens.in_pieces(lambda x: lens.trees.routes(x.T).transpose(2, 0, 1), rows)
     return Routes(found, lens.trees.leaves)
 
 
@@ -64,17 +64,16 @@ def route_gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves
     """Return ∂p/∂x_j of every route, per unit of each feature."""
     lens = trees_of(policy)
 
-    def work(piece: np.ndarray) -> np.ndarray:
-        chances, slopes = lens.trees.route_slopes(piece.T)
+    def work(x: np.ndarray) -> np.ndarray:
+        chances, slopes = lens.trees.route_slopes(x.T)
         return chances.transpose(2, 0, 1)[..., None] * slopes
 
-    x = lens.standard(lens.contexts(X))
-    return lens.in_pieces(work, x, power=2) * lens.factor
+    return lens.in_pieces(work, lens.contexts(X), power=2) * lens.factor
 
 
 def route_hessians(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d e"]:
     """Return ∂²p/∂x_j∂x_m of every route, per units of the two features."""
     lens = trees_of(policy)
-    x = lens.standard(lens.contexts(X))
-    found = lens.in_pieces(lambda piece: lens.trees.route_hessians(piece.T), x, power=2)
+    rows = lens.contexts(X)
+    found = lens.in_pieces(lambda x: lens.trees.route_hessians(x.T), rows, power=2)
     return found * lens.factor[:, None] * lens.factor

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from hedgerow import _checks
 from hedgerow.describe.names import checked_names
 from hedgerow.describe.names import decision_names as names_of_decisions
 from hedgerow.describe.numbers import number, percent
-from hedgerow.describe.parts import Missing
+from hedgerow.describe.parts import offered
+from hedgerow.describe.text import shown
 from hedgerow.explain.lens import Lens, lens_of
 from hedgerow.rules.forest_arrays import ForestArrays
 
@@ -150,7 +151,8 @@ def words(
     trees = None if lens.trees is None else len(lens.trees.leaves)
     kind = kind or ("hardened" if trees == 1 else "distilled")
     _checks.one_of("kind", kind, ("hardened", "distilled"))
-    unknown = [name for name in units or {} if name not in lens.names]
+    units, phrases = units or {}, phrases or {}
+    unknown = [name for name in units if name not in lens.names]
     if unknown:
         raise ValueError(f"There is no feature {unknown[0]!r} to give a unit to.")
     decisions = lens.decide(rows)
@@ -159,18 +161,18 @@ def words(
     else:
         tree, root = _hardened(lens, rows, decisions, tree, _checks.count("terms", terms), allowed)
     root = _settled(root, rows, len(rows))
-    names = [
-        f"{name} [{(units or {})[name]}]" if name in (units or {}) else name for name in lens.names
-    ]
+    names = [f"{name} [{units[name]}]" if name in units else name for name in lens.names]
     binary = np.all((rows == 0) | (rows == 1), axis=0)
     asked = [
-        (phrases or {}).get(name, f"{title} is 1") if flag else ""
+        phrases.get(name, f"{title} is 1") if flag else ""
         for name, title, flag in zip(lens.names, names, binary, strict=True)
     ]
     called = checked_names(
         decision_names or names_of_decisions(policy), decisions.shape[1], "decision"
     )
     unit = f" {decision_unit}" if decision_unit else ""
+    # a line break of a name must not become one of the text
+    names, asked, called = ([shown(text) for text in texts] for texts in (names, asked, called))
     lines = _lines(root, names, asked, lambda z: _decision_words(z, called) + unit)
     apart = _difference(decide(root, rows), decisions)
     return RuleWords(
@@ -238,18 +240,14 @@ def _hardened(
     tolerance: float,
 ) -> tuple[int, Node]:
     """One tree with crisp gates; the most faithful one unless it was named."""
-    forest = lens.trees
-    if forest is None:
-        needed, instead = "Only rules with trees can be hardened", ", or ask for kind='distilled'"
-        raise Missing(lens.policy.rule_, "trees", needed, instead)
-    trees = len(forest.leaves)
+    needed, instead = "Only rules with trees can be hardened", ", or ask for kind='distilled'"
+    forest = offered(lens.trees, lens.policy.rule_, "trees", needed, instead)
+    trees = range(len(forest.leaves))
     if tree is not None:
-        if not 0 <= _checks.count("tree", tree, least=0) < trees:
-            raise ValueError(f"tree must lie between 0 and {trees - 1}, got {tree}.")
-        return tree, _crisp(lens, forest, tree, terms)
-    crisp = [_crisp(lens, forest, t, terms) for t in range(trees)]
-    apart = [_difference(decide(root, rows), decisions) for root in crisp]
-    best = max(range(trees), key=lambda t: (np.mean(apart[t] <= tolerance), -apart[t].mean()))
+        trees = [_checks.position("tree", tree, len(trees))]
+    crisp = {t: _crisp(lens, forest, t, terms) for t in trees}
+    apart = {t: _difference(decide(root, rows), decisions) for t, root in crisp.items()}
+    best = max(trees, key=lambda t: (np.mean(apart[t] <= tolerance), -apart[t].mean()))
     return best, crisp[best]
 
 
@@ -287,26 +285,17 @@ def _settled(node: Node, rows: np.ndarray, total: int) -> Node:
     yes = node.answers(rows)
     if yes.all() or not yes.any():
         return _settled(node.yes if yes.all() else node.no, rows, total)
-    return Split(
-        node.columns,
-        node.coefficients,
-        node.threshold,
-        _settled(node.yes, rows[yes], total),
-        _settled(node.no, rows[~yes], total),
-    )
+    ends = _settled(node.yes, rows[yes], total), _settled(node.no, rows[~yes], total)
+    return replace(node, yes=ends[0], no=ends[1])
 
 
 def _lines(node: Node, names: list[str], asked: list[str], say: Any) -> list[str]:
     if isinstance(node, Leaf):
         return [f"decide {say(node.decision)}  ({percent(node.share)} of rows)"]
     question = _question(node, names, asked)
-    inner = "    "
-    return [
-        f"if {question}:",
-        *(inner + line for line in _lines(node.yes, names, asked, say)),
-        "otherwise:",
-        *(inner + line for line in _lines(node.no, names, asked, say)),
-    ]
+    yes, no = (_lines(end, names, asked, say) for end in (node.yes, node.no))
+    indented = [[f"    {line}" for line in lines] for lines in (yes, no)]
+    return [f"if {question}:", *indented[0], "otherwise:", *indented[1]]
 
 
 def _question(node: Split, names: list[str], asked: list[str]) -> str:

@@ -10,7 +10,7 @@ compared with the gradient at x plus the largest possible curvature.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from hedgerow import _checks
 from hedgerow.describe.numbers import listed, number
-from hedgerow.describe.parts import Missing
+from hedgerow.describe.parts import offered
 from hedgerow.explain.lens import Lens, lens_of
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.theory.forests import ForestConstants, constants_of, policy_constants
@@ -42,7 +42,7 @@ def lipschitz(policy: Any) -> ForestConstants:
     ``.lipschitz`` and ``.smoothness`` are the sharpest known here, ``.uniform_…`` those of DESIGN
     §2.6, ``.printed_…`` the paper's. Only rules with trees have them; ``certificate`` serves more.
     """
-    return policy_constants(_checks.fitted_policy(policy))
+    return policy_constants(policy)
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,8 @@ def certificate(policy: Any, x: Any, change: Any) -> Certificate:
     room = _room(lens, change)
     centre, width = lens.standard(one[None])[0], room * lens.factor
     decision, rule = lens.decide(one[None])[0], lens.policy.rule_
-    bounds = rule.bounds(centre, width)
-    if bounds is None:
-        raise Missing(rule, "bounds", "A certificate needs bounds on decisions over a box")
+    needed = "A certificate needs bounds on decisions over a box"
+    bounds = offered(rule.bounds(centre, width), rule, "bounds", needed)
     low, high = (end * lens.units.z_unit for end in bounds)
     if lens.trees is not None:
         steepest = _taylor(lens.trees, centre, width)
@@ -149,8 +148,9 @@ def _taylor(trees: ForestArrays, x: np.ndarray, width: np.ndarray) -> np.ndarray
     """
     moving = np.count_nonzero(width)
     first = np.abs(trees.gradients(x[:, None])[0]) @ width
+    scaled = replace(trees, weights=trees.weights * width)
     constants = [
-        constants_of(trees.weights * width, trees.leaves[:, :, [k]])
+        constants_of(replace(scaled, leaves=trees.leaves[:, :, [k]]))
         for k in range(trees.leaves.shape[2])
     ]
     curved = np.array([one.smoothness for one in constants]) * moving / 2

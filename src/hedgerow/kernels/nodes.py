@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import jax
@@ -33,9 +32,6 @@ Weighted = tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]
 class Nodes(Component):
     """A rule that hands out nodes and log-weights around centres (abstract)."""
 
-    def __post_init__(self) -> None:
-        self.check()
-
     @abstractmethod
     def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
@@ -45,7 +41,6 @@ class Nodes(Component):
         return None
 
 
-@dataclass(eq=False, repr=False)
 class MonteCarlo(Nodes):
     """Independent draws from the kernel, equally weighted."""
 
@@ -68,7 +63,6 @@ class MonteCarlo(Nodes):
         return nodes, jnp.full(shape[:-1], -math.log(self.n), centre.dtype)
 
 
-@dataclass(eq=False, repr=False)
 class Sobol(Nodes):
     """Scrambled Sobol points, shifted at random (modulo 1) for each centre, equally weighted.
 
@@ -99,7 +93,6 @@ class Sobol(Nodes):
         return nodes, jnp.full(nodes.shape[:-1], -math.log(self.n), centre.dtype)
 
 
-@dataclass(eq=False, repr=False)
 class GaussQuadrature(Nodes):
     """Tensor-product Gauss rules: Hermite (p = 2), two-sided Laguerre (p = 1), Legendre (panels).
 
@@ -184,7 +177,6 @@ class GaussQuadrature(Nodes):
         return offsets, jax.nn.log_softmax(log_weights, axis=-2)
 
 
-@dataclass(eq=False, repr=False)
 class Reference(Nodes):
     """The points of a discrete reference measure ν: sums over it are exact, not sampled.
 
@@ -221,7 +213,6 @@ class Reference(Nodes):
         return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
 
 
-@dataclass(eq=False, repr=False)
 class Anchored(Nodes):
     """Another rule's nodes, and the centre itself as a last node of no weight.
 
@@ -236,7 +227,6 @@ class Anchored(Nodes):
         return _with_weightless(self.nodes(kernel, centre, key), centre[..., None, :])
 
 
-@dataclass(eq=False, repr=False)
 class Scattered(Nodes):
     """Another rule's nodes, and places common to all centres: where searches start.
 

@@ -21,13 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from scipy.optimize import minimize
 
 from hedgerow import _checks
-from hedgerow._components import Component
+from hedgerow._components import ABSENT, Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import Kernel
+from hedgerow.losses.constants import descend_to_best
 from hedgerow.programs import program
 
 CONSTANT_ROWS = 2000
@@ -55,10 +55,7 @@ class ClosedMoments:
 class Loss(Component):
     """Base of all losses (abstract)."""
 
-    outcome_support: Any = None
-
-    def __post_init__(self) -> None:
-        self.check()
+    outcome_support = ABSENT
 
     @abstractmethod
     def __call__(self, z: Any, y: Any) -> Any:
@@ -109,32 +106,21 @@ class Loss(Component):
         return None
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the one decision that is best on average, found by L-BFGS from raw = 0."""
+        """Return the one decision that is best on average, found by descent (``constants``)."""
         outcomes, weights = thinned(outcomes, weights)
         decision_set = self.decisions_for(outcomes.shape[1])
         share = weights / weights.sum()
+
+        def mean_loss(decision: Array) -> Array:
+            return share @ self(decision, outcomes)
+
         with jax.enable_x64(True):
-
-            @program
-            def mean_loss(raw: Array) -> tuple[Array, Array]:
-                return jax.value_and_grad(
-                    lambda r: share @ self(decision_set.from_raw(r), outcomes)
-                )(raw)
-
-            def objective(raw: np.ndarray) -> tuple[float, np.ndarray]:
-                value, gradient = mean_loss(jnp.asarray(raw))
-                return float(value), np.asarray(gradient)
-
-            solution = minimize(
-                objective, np.zeros(decision_set.dimension), jac=True, method="L-BFGS-B"
+            several = program(jax.vmap(mean_loss))
+            return descend_to_best(
+                lambda decisions: np.asarray(several(jnp.asarray(decisions))),
+                mean_loss,
+                decision_set,
             )
-            constant = np.asarray(decision_set.from_raw(jnp.asarray(solution.x)))
-        if not np.all(np.isfinite([*constant, solution.fun])):
-            raise ValueError(
-                "The loss has no finite best constant decision on these outcomes; check that it "
-                "is bounded below on its decision set and free of NaN."
-            )
-        return constant
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """Return the unit of each decision: here its best constant value, or 1 if that is 0."""
@@ -204,7 +190,6 @@ class Loss(Component):
         return float(np.max(np.where(far < near / 10, 0.0, np.maximum(far, 0.0))))
 
 
-@dataclass(eq=False, repr=False)
 class RescaledLoss(Loss):
     """A loss restated in working units; what it knows about itself, it knows there too."""
 

@@ -7,7 +7,6 @@ vectorises it. Inner expectations are taken over sampled nodes, since no closed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -19,7 +18,6 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.losses.base import Loss, namespace
 
 
-@dataclass(eq=False, repr=False)
 class CustomLoss(Loss):
     """A loss given as a function.
 

@@ -10,7 +10,7 @@ A pair (i, j) with s_ij = ∞ is not served. With only i = j, at no cost, this i
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from hedgerow.losses.recourse import StandardForm
 from hedgerow.losses.two_stage import RecourseLoss
 
 
-@dataclass(eq=False, repr=False)
 class InventorySubstitution(RecourseLoss):
     """Holding, shortage and substitution costs of products that may stand in for each other.
 
@@ -77,6 +76,13 @@ class InventorySubstitution(RecourseLoss):
             np.vstack([zero, identity]),
             first_stage_cost=purchase,
         )
+
+    def stated_sizes(self) -> tuple[int, int]:
+        """One outcome and one decision per product."""
+        products = len(self._substitution())
+        for name in ("holding", "shortage", "purchase"):
+            self._costs(name, products)
+        return products, products
 
     def description(self, unit: str = "") -> LossDescription:
         """What is left over, what is missing, and what stands in for it."""

@@ -11,7 +11,7 @@ transport cost separates into coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import jax.numpy as jnp
@@ -21,11 +21,11 @@ from jaxtyping import Array, Float
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free
 from hedgerow.kernels.kernel import Kernel
-from hedgerow.losses.base import Loss, declared, namespace
+from hedgerow.losses.base import Loss, declared, namespace, thinned
+from hedgerow.losses.constants import best_size
 from hedgerow.losses.recourse import minimise_mean
 
 
-@dataclass(eq=False, repr=False)
 class MaxAffine(Loss):
     """A convex piecewise-linear loss, given by its pieces.
 
@@ -108,7 +108,13 @@ class MaxAffine(Loss):
             best = np.argmax(heights, axis=1)
             return heights[np.arange(len(heights)), best], slopes[best]
 
-        return minimise_mean(evaluate, weights, self.decisions_for(outcomes.shape[1]))
+        def mean_losses(several: np.ndarray) -> np.ndarray:
+            return np.array([share @ (some_in_y + slopes @ z).max(axis=1) for z in several])
+
+        share, some_in_y = thinned(weights / weights.sum(), in_y)
+        decision_set = self.decisions_for(outcomes.shape[1])
+        start, unit = best_size(mean_losses, decision_set)
+        return minimise_mean(evaluate, weights, decision_set, unit, start)
 
     def in_units(
         self, outcome_unit: np.ndarray, decision_unit: np.ndarray, loss_unit: float
@@ -123,11 +129,7 @@ class MaxAffine(Loss):
         )
 
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
-        """Move y for the piece that gains most when each is moved for its own sake.
-
-        For p = 2 a piece less the cost peaks at y + b s²/(2λ), cut to the support; for p = 1 each
-        coordinate stays or, if its slope exceeds λ/s, goes to an end of the support.
-        """
+        """Move y for the piece that gains most when each is moved for its own sake."""
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
             slopes = jnp.asarray(self.outcome_slope)
@@ -166,7 +168,11 @@ def penalty_of_slopes(cost: Kernel, steepest: tuple[np.ndarray, np.ndarray]) -> 
 def move_along(
     slope: Array, y: Array, cost: Kernel, penalty: Float[Array, ""]
 ) -> tuple[Array, Array]:
-    """Best move per coordinate along an affine function with this slope, and what it gains."""
+    """Best move per coordinate along an affine function with this slope, and what it gains.
+
+    For p = 2 function less cost peaks at y + slope·s²/(2λ), cut to the support; for p = 1 at y
+    itself or, if the slope exceeds λ/s, at an end of the support.
+    """
     low, high = cost.bounds(y)
     free = cost.scale > 0
     price = jnp.where(free, penalty / jnp.where(free, cost.scale, 1.0) ** cost.order, 0.0)

@@ -9,7 +9,6 @@ and the log-moment is that of a newsvendor with a single product.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -31,7 +30,6 @@ from hedgerow.losses.recourse import minimise_mean
 from hedgerow.metrics import cvar
 
 
-@dataclass(eq=False, repr=False)
 class MeanCVaR(PortfolioLoss):
     """Conditional value at risk of the portfolio's loss less ``return_weight`` times the return.
 
@@ -54,22 +52,15 @@ class MeanCVaR(PortfolioLoss):
     choose, unless returns are bounded below.
     """
 
+    level_name = "value at risk"
     traced = ("return_weight", "tail")
-    return_weight: float = 1.0
     tail: float = 0.05
-    _: KW_ONLY
-    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """The tail is a share, too."""
         super().check()
         if not _checks.fraction("tail", self.tail) < 1:
             raise ValueError(f"tail must be less than 1, got {self.tail!r}.")
-
-    @property
-    def level_name(self) -> str:
-        """What z₀ is at its best."""
-        return "value at risk"
 
     def description(self, unit: str = "") -> LossDescription:
         """Risk against return."""
@@ -102,7 +93,7 @@ class MeanCVaR(PortfolioLoss):
             return self.of_return(r, z[0]), np.column_stack([1 - in_tail, in_return])
 
         size = float(np.abs(returns).max(initial=0.0)) or 1.0
-        return minimise_mean(evaluate, share, self.decisions_for(returns.shape[1]), radius=size)
+        return minimise_mean(evaluate, share, self.decisions_for(returns.shape[1]), size)
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:
         """CVaR of the best constant portfolio's deviation from its mean."""

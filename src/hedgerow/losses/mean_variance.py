@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -51,7 +50,6 @@ class _Exponent(NamedTuple):
     precision: Float[Array, "*b"]
 
 
-@dataclass(eq=False, repr=False)
 class MeanVariance(PortfolioLoss):
     """Variance of the portfolio's return less ``return_weight`` times the return.
 
@@ -80,15 +78,8 @@ class MeanVariance(PortfolioLoss):
     -3.0
     """
 
+    level_name = "expected return"
     traced = ("return_weight",)
-    return_weight: float = 1.0
-    _: KW_ONLY
-    outcome_support: tuple[Any, Any] | None = None
-
-    @property
-    def level_name(self) -> str:
-        """What z₀ is at its best."""
-        return "expected return"
 
     def description(self, unit: str = "") -> LossDescription:
         """Risk against return."""
@@ -116,9 +107,11 @@ class MeanVariance(PortfolioLoss):
         centred = (returns - mean) * np.sqrt(share)[:, None]
         centred[:, np.ptp(returns, axis=0) == 0] = 0.0  # not a rounding error to be scaled up
         covariance = centred.T @ centred
-        scale = float(np.max(np.diag(covariance), initial=0.0)) or 1.0
-        covariance = covariance / scale + NEGLIGIBLE * np.eye(len(mean))
-        weights = _on_simplex(covariance, float(self.return_weight) * mean / scale)
+        largest = float(np.max(np.diag(covariance), initial=0.0)) or 1.0
+        covariance = covariance / largest + NEGLIGIBLE * np.eye(len(mean))
+        gain = float(self.return_weight) * mean / largest
+        scale = max(1.0, np.abs(gain).max())  # returns may outweigh risk by far in some units
+        weights = _on_simplex(covariance / scale, gain / scale)
         return np.concatenate([[mean @ weights], weights])
 
     def natural_unit(self, constant: np.ndarray, outcomes: np.ndarray, mass: np.ndarray) -> float:

@@ -11,7 +11,7 @@ for p = 1 and p = 2, truncated or not. With t the temperature λε, and z, ŷ on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import jax.numpy as jnp
@@ -30,7 +30,6 @@ from hedgerow.losses.max_affine import penalty_of_slopes
 COSTS = ("holding", "stockout")
 
 
-@dataclass(eq=False, repr=False)
 class Newsvendor(Loss):
     """Holding and stock-out costs of one product or of several ordered side by side.
 

@@ -13,7 +13,8 @@ spreading the weights is hedging in itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +26,11 @@ from hedgerow.losses.base import Loss, namespace
 class PortfolioLoss(Loss):
     """What losses of the portfolio's return share (abstract)."""
 
-    return_weight: Any
+    level_name: ClassVar[str] = "level"
+    """What the level, a portfolio's first decision, is at its best."""
+    return_weight: float = 1.0
+    _: KW_ONLY
+    outcome_support: tuple[Any, Any] | None = None
 
     def check(self) -> None:
         """The weight of the return is a number, not negative; the support is an interval."""
@@ -41,11 +46,6 @@ class PortfolioLoss(Loss):
                 "column(s)."
             )
         return Product(Free(1), Simplex(n_outcomes))
-
-    @property
-    def level_name(self) -> str:
-        """What the level, a portfolio's first decision, is."""
-        return "level"
 
     def decision_names(self, outcomes: Sequence[str]) -> list[str]:
         """The level, and the assets by their own names."""

@@ -10,10 +10,11 @@ are very many, over those that matter around a fit's own rows (``losses.recourse
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, field
+from typing import Any, Self
 
 import jax
 import numpy as np
@@ -33,6 +34,9 @@ from hedgerow.losses.recourse import (
 )
 from hedgerow.losses.recourse.engine import Pieces
 
+READ_AT_ONCE = 1000
+"""Rows up to which a program out of a file is read whole, its slack columns included."""
+
 
 class RecourseLoss(Loss):
     """Base of losses with a linear second stage (abstract): a subclass states its program.
@@ -40,8 +44,10 @@ class RecourseLoss(Loss):
     The engine is built when first needed and kept until a parameter is replaced by another object.
     """
 
+    _: KW_ONLY
     decision_set: Any
-    _built: _Built | None = None
+    outcome_support: Any = None
+    _built: _Built | None = field(default=None, init=False)
 
     @abstractmethod
     def second_stage(self) -> StandardForm:
@@ -51,19 +57,43 @@ class RecourseLoss(Loss):
         """The program is well formed, bounded below, and has a recourse everywhere."""
         _ = self.recourse
 
+    @classmethod
+    def restored(cls, **parameters: Any) -> Self:
+        """Check that the program is well formed; its engine waits until a value is asked for."""
+        given = inspect.signature(cls).bind(**parameters)
+        given.apply_defaults()
+        loss = object.__new__(cls)
+        vars(loss).update(given.arguments)
+        loss.stated_sizes()
+        return loss
+
+    def stated_sizes(self) -> tuple[int, int]:
+        """Numbers of outcomes and decisions as the parameters state them, which are checked."""
+        form = self.second_stage()
+        return form.outcome_matrix.shape[1], form.technology.shape[1]
+
     @property
     def recourse(self) -> Recourse:
         """The second stage's engine: exact values, gradients, dual vertices."""
-        fields = {name: value for name, value in vars(self).items() if name != "_built"}
-        if self._built is None or not self._built.serves(fields):
+        engine = self._engine()
+        if engine is None:
             form = self.second_stage()
             outcomes, decisions = form.outcome_matrix.shape[1], form.technology.shape[1]
             infinite = np.full(outcomes, np.inf)
             low, high = self.support_for(outcomes) or (-infinite, infinite)
             decision_set = self._decision_set(decisions)
             blocks = decision_blocks(decision_set) + interval_blocks("y", low, high)
-            self._built = _Built(fields, Recourse(form, blocks))
-        return self._built.recourse
+            engine = Recourse(form, blocks)
+            self._built = _Built(self._fields(), engine)
+        return engine
+
+    def _engine(self) -> Recourse | None:
+        """The engine, if it has been built, and of these very parameters."""
+        built = self._built
+        return built.recourse if built is not None and built.serves(self._fields()) else None
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_built"}
 
     def pieces(self, decisions: Any = None, outcomes: Any = None) -> MaxAffine:
         """Return the second stage as a maximum of affine functions, a loss of its own.
@@ -94,8 +124,12 @@ class RecourseLoss(Loss):
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """Return the declared set; the program fixes the number of outcomes."""
-        form = self.recourse.form
-        outcomes, decisions = form.outcome_matrix.shape[1], form.technology.shape[1]
+        engine = self._engine()
+        if engine is None:
+            outcomes, decisions = self.stated_sizes()
+        else:
+            matrices = engine.form.outcome_matrix, engine.form.technology
+            outcomes, decisions = (matrix.shape[1] for matrix in matrices)
         if n_outcomes != outcomes:
             raise ValueError(
                 f"The second stage has {outcomes} outcome(s), but Y has {n_outcomes} column(s)."
@@ -108,12 +142,12 @@ class RecourseLoss(Loss):
         engine = self.recourse.anew()  # what was asked before must not sway ties
         form = engine.form
         needs = np.abs(form.constant + outcomes @ form.outcome_matrix.T).max()
-        radius = needs / max(np.abs(form.technology).max(), 1e-300)
+        size = needs / max(np.abs(form.technology).max(), 1e-300)
         return minimise_mean(
             lambda z: engine.values_and_gradients(z, outcomes)[:2],
             weights,
             self.decisions_for(outcomes.shape[1]),
-            radius if 0 < radius < 1e12 else 1.0,
+            size if 0 < size < 1e300 else 1.0,
         )
 
     def in_units(
@@ -139,7 +173,7 @@ class RecourseLoss(Loss):
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles carry the parameters; they build an engine of their own."""
-        return {name: value for name, value in vars(self).items() if name != "_built"}
+        return self._fields()
 
 
 class RecoursePool(VertexPool):
@@ -167,7 +201,6 @@ class _Built:
         return traced or all(value is self.fields[name] for name, value in fields.items())
 
 
-@dataclass(eq=False, repr=False)
 class TwoStageLP(RecourseLoss):
     """Any two-stage problem with fixed linear recourse.
 
@@ -220,8 +253,6 @@ class TwoStageLP(RecourseLoss):
     constant: Any = None
     first_stage_cost: Any = None
     _: KW_ONLY
-    decision_set: DecisionSet
-    outcome_support: tuple[Any, Any] | None = None
     senses: Sequence[str] | None = None
 
     def second_stage(self) -> StandardForm:
@@ -235,3 +266,9 @@ class TwoStageLP(RecourseLoss):
             self.first_stage_cost,
             self.senses,
         )
+
+    def stated_sizes(self) -> tuple[int, int]:
+        """Those of the matrices; a large program is read whole when a value is asked for."""
+        if len(self.recourse_matrix) <= READ_AT_ONCE:
+            return super().stated_sizes()
+        return np.shape(self.outcome_matrix)[1], np.shape(self.technology)[1]

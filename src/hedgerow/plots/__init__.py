@@ -11,9 +11,9 @@ except ImportError:
         "Figures need matplotlib, which is not installed: pip install 'hedgerow[plots]'."
     ) from None
 
-from hedgerow.plots.attributions import attribution_scatter, waterfall
-from hedgerow.plots.explanations import importance, partial_dependence
-from hedgerow.plots.policies import decision_curve, training_curve
+from hedgerow.plots.bars import importance, waterfall
+from hedgerow.plots.policies import decision_curve, partial_dependence, training_curve
+from hedgerow.plots.scatter import attribution_scatter
 from hedgerow.plots.search_map import search_map
 from hedgerow.plots.style import save_figure
 from hedgerow.plots.transport import transport_plans

@@ -13,6 +13,8 @@ from typing import Any
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from hedgerow.describe.text import shown
+
 TYPE, SMALL = 9.0, 8.0
 """Points: what stands beside marks, and notes."""
 LEVEL: dict[str, Any] = {"va": "center_baseline", "annotation_clip": False}
@@ -29,7 +31,7 @@ def width_of(text: str, size: float) -> float:
 
 def fitted(text: str, width: float, size: float) -> str:
     """Cut a text in its middle until it is at most so many points wide."""
-    text = " ".join(text.split())
+    text = shown(" ".join(text.split()))
     if width_of(text, size) <= width:
         return text
     for keep in range(len(text) - 1, 1, -1):
@@ -45,6 +47,12 @@ def beside(ax: Any, text: str, place: Any, offset: tuple[float, float], **ink: A
     ax.annotate(text, place, offset, textcoords="offset points", **LEVEL | ink)
 
 
+def plain_legend(legend: Any) -> None:
+    """Take the entries of a legend for names."""
+    for text in legend.get_texts():
+        text.set(**PLAIN)
+
+
 def correlation_words(correlation: float) -> str:
     """A correlation in three decimals, rounded down, so that 1 means 1."""
     if math.isnan(correlation):
@@ -55,4 +63,5 @@ def correlation_words(correlation: float) -> str:
 
 def shortened(text: str, most: int) -> str:
     """Cut a text to at most so many characters, with an ellipsis."""
+    text = shown(text)
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

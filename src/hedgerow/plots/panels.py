@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from hedgerow.certify.worst_cases import DiscreteWorstCase, WorstCase
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.describe.numbers import number
-from hedgerow.plots.labels import beside, shortened
+from hedgerow.plots.labels import PLAIN, beside, plain_legend, shortened
 from hedgerow.plots.style import COLOURS, GREY, INK
 
 BLUE, RED = COLOURS[:2]
@@ -56,16 +56,12 @@ class Panel(NamedTuple):
     right: Any
 
 
-def along_x(worst: WorstCase) -> Any:
-    """The points' x, or the function that gives the density of x."""
+def marginals(worst: WorstCase) -> tuple[Any, Any]:
+    """The points' x and y, or the functions that give the densities of x and of y."""
     points = worst.points()
-    return worst.marginal_x if points is None else points.x[:, 0]
-
-
-def along_y(worst: WorstCase) -> Any:
-    """The points' y, or the function that gives the density of y."""
-    points = worst.points()
-    return worst.marginal_y if points is None else points.y[:, 0]
+    if points is None:
+        return worst.marginal_x, worst.marginal_y
+    return points.x[:, 0], points.y[:, 0]
 
 
 def row_of_panels(count: int) -> tuple[Any, list[Panel], Any]:
@@ -134,10 +130,10 @@ def draw_points(ax: Any, worst: DiscreteWorstCase, nominal: Points) -> None:
 
 def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray) -> None:
     """Densities of x above and of y to the right; histograms where there are points only."""
-    points = worst.points()
+    points, (along_x, along_y) = worst.points(), marginals(worst)
     for ax, grid, along, upright in (
-        (panel.top, x, along_x(worst), False),
-        (panel.right, y, along_y(worst), True),
+        (panel.top, x, along_x, False),
+        (panel.right, y, along_y, True),
     ):
         if points is not None:
             edges = np.linspace(grid[0], grid[-1], BINS + 1)
@@ -152,7 +148,8 @@ def draw_marginals(panel: Panel, worst: WorstCase, x: np.ndarray, y: np.ndarray)
 def head(panel: Panel, place: int, title: str, worst: WorstCase) -> None:
     """Letter, title and expected loss above a panel."""
     letter = f"({'abcdefghijklmnopqrstuvwxyz'[place % 26]})"
-    panel.top.set_title(f"{letter} {shortened(title, MOST_TITLE)}", fontsize=SMALL + 1, pad=13)
+    title = f"{letter} {shortened(title, MOST_TITLE)}"
+    panel.top.set_title(title, fontsize=SMALL + 1, pad=13, **PLAIN)
     words = f"expected loss {number(worst.expected_loss(), 3)}"
     where = {"xycoords": "axes fraction", "va": "baseline"}
     beside(panel.top, words, (0, 1), (0, 3), fontsize=TINY, color=GREY, **where)
@@ -168,24 +165,25 @@ def draw_legend(ax: Any, worst: list[WorstCase], decision_label: str | None) -> 
     points = [one.points() for one in worst]
     moves = [one is not None and one.has_moved() for one in points]
     smooth = [one is None for one in points]
-    handles: list[tuple[Any, str]] = []
+    handles: dict[str, Any] = {}
     if any(moves) or any(smooth):
-        handles.append((sign("o", 3, RED), "nominal point"))
+        handles["nominal point"] = sign("o", 3, RED)
     if any(moves):
-        handles.append((sign(r"$\rightarrow$", 11, BLUE), "moved to"))
+        handles["moved to"] = sign(r"$\rightarrow$", 11, BLUE)
     if decision_label:
-        line = Line2D([], [], color=INK, linewidth=0.9)
-        handles.append((line, shortened(decision_label, MOST_ACROSS)))
+        label = shortened(decision_label, MOST_ACROSS)
+        handles[label] = Line2D([], [], color=INK, linewidth=0.9)
     if not all(moves):
         kinds = ["density"] * any(smooth) + ["mass"] * (sum(moves) + sum(smooth) < len(worst))
         shades = tuple(Patch(color=shade) for shade in SHADES[1:])
-        handles.append((shades, f"{' or '.join(kinds)}, low to high"))
-    ax.legend(
-        [handle for handle, _ in handles],
-        [label for _, label in handles],
+        handles[f"{' or '.join(kinds)}, low to high"] = shades
+    legend = ax.legend(
+        handles.values(),
+        handles.keys(),
         loc="center",
         ncols=len(handles),
         fontsize=TINY,
         columnspacing=2.5,
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
     )
+    plain_legend(legend)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.utils.validation import check_is_fitted
+from scipy.ndimage import uniform_filter1d
 
-from hedgerow import _checks
+from hedgerow import _checks, explain
 from hedgerow.describe.names import feature_names, outcome_names, training_words
-from hedgerow.describe.numbers import listed, number
+from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import decided
-from hedgerow.plots.labels import beside, shortened
-from hedgerow.plots.style import COLOURS, DIAMOND, GREY, PALE, drawing
+from hedgerow.plots.labels import PLAIN, SMALL, TYPE, beside, fitted, plain_legend, shortened
+from hedgerow.plots.style import COLOURS, DIAMOND, GREY, PALE, drawing, style
 
 MOST_ROWS = 400
 GRID = 60
 FEW_VALUES = 12
 BAND = (10, 90)
+PANEL, PARTIAL = (2.15, 1.9), 6
+"""Inches of a small panel, and features that have one unless they are chosen."""
 MOST_ACROSS, MOST_UPRIGHT = 65, 38
 """Characters that fit along the axes."""
 
@@ -74,10 +77,9 @@ def decision_curve(
             f"Between 1 and {len(COLOURS)} policies can be drawn; got {len(policies)}."
         )
     for one in policies.values():
-        check_is_fitted(one, "rule_")
+        _checks.fitted_policy(one)
     fewest = min(one.n_decisions_ for one in policies.values())
-    if not 0 <= decision < fewest:
-        raise ValueError(f"decision must lie between 0 and {fewest - 1}; got {decision}.")
+    _checks.position("decision", decision, fewest)
     first = next(iter(policies.values()))
     names = feature_names(first, X)
     values = np.asarray(X, dtype=np.float64)
@@ -112,13 +114,79 @@ def decision_curve(
             described = shortened(outcome_label or f"observed {outcome}", MOST_UPRIGHT)
             _draw_outcomes(axes, positions, observed[:, decision], described, discrete)
         if ticks is not None:
-            axes.set_xticks(np.arange(len(ticks)), ticks)
+            axes.set_xticks(
+                np.arange(len(ticks)), [shortened(tick, MOST_ACROSS) for tick in ticks], **PLAIN
+            )
             axes.set_xlim(-0.6, len(ticks) - 0.4)
             if max(map(len, ticks)) * len(ticks) > 70:
                 axes.tick_params(axis="x", labelrotation=40)
-        axes.set_xlabel(shortened(feature_label or label, MOST_ACROSS))
-        axes.set_ylabel(shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT))
+        axes.set_xlabel(shortened(feature_label or label, MOST_ACROSS), **PLAIN)
+        upright = shortened(decision_label or f"decision for {outcome}", MOST_UPRIGHT)
+        axes.set_ylabel(upright, **PLAIN)
         _legend_below(axes)
+    return fig
+
+
+def partial_dependence(
+    policy: RobustPolicy,
+    X: Any,
+    features: Sequence[int | str | Sequence[str]] | None = None,
+    Y: Any = None,
+    decision: int = 0,
+    *,
+    decision_label: str = "decision",
+    title: str | None = None,
+) -> Figure:
+    """Draw the decision against several features, one small panel each, on one scale.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts.
+    features : sequence, optional
+        Which, as in ``decision_curve``: positions, names, or one-hot groups. None: the six that
+        count most by ``explain.importance``, with their shares.
+    Y : (rows,) or (rows, outcomes), optional
+        Observed outcomes, shown as faint points.
+    decision : int
+        Which decision.
+    decision_label, title : str
+        Words on the figure.
+    """
+    shares: list[str] = []
+    if features is None:
+        found = explain.importance(policy, X)
+        counting = [int(j) for j in found.ranked() if found.scores[j] > 0]
+        features = counting[:PARTIAL] or [0]
+        shares = [f"{percent(found.values[j])} of importance" for j in features]
+    features = list(features)
+    if not features:
+        raise ValueError("There is no feature to draw; name some, or leave features out.")
+    names = feature_names(policy, X)
+    with style():
+        across = min(3, len(features))
+        down = math.ceil(len(features) / across)
+        size = (0.7 + PANEL[0] * across, 0.6 + PANEL[1] * down)
+        fig = Figure(figsize=size, layout="constrained")
+        grid: Any = fig.subplots(down, across, sharey=True, squeeze=False)
+        for i, (panel, feature) in enumerate(zip(grid.ravel(), features, strict=False)):
+            whole = names[feature] if isinstance(feature, int | np.integer) else None
+            whole = feature if isinstance(feature, str) else whole
+            label = None if whole is None else fitted(whole, 72 * PANEL[0] - 40, TYPE)
+            decision_curve(
+                policy, X, feature, Y, decision, feature_label=label, decision_label=" ", ax=panel
+            )
+            _make_small(panel, shares[i] if shares else "")
+        for empty in grid.ravel()[len(features) :]:
+            empty.set_axis_off()
+        handles = grid[0, 0].get_legend_handles_labels()
+        fig.supylabel(shortened(decision_label, 45), fontsize=10, **PLAIN)
+        place = {"loc": "outside lower center", "ncols": len(handles[0]), "fontsize": SMALL}
+        plain_legend(fig.legend(*handles, **place))
+        if title:
+            fig.suptitle(title, fontsize=11, x=0.01, ha="left")
     return fig
 
 
@@ -141,8 +209,8 @@ def training_curve(
     ax : Axes, optional
         Where to draw; None: a new figure.
     """
-    check_is_fitted(policy, "rule_")
-    history = np.asarray(policy.history_)
+    _checks.fitted_policy(policy)
+    history = np.asarray(policy.history_, dtype=np.float64)
     if len(history) == 0:
         raise ValueError(
             "The policy was stopped before its first steps: there is no curve to draw."
@@ -165,9 +233,18 @@ def training_curve(
         axes.set_ylim(low - room, high + 2 * room)
         axes.set_xlim(0, steps[-1])
         axes.set_xlabel("step")
-        axes.set_ylabel(shortened(f"objective ({loss_label})", MOST_UPRIGHT))
+        axes.set_ylabel(shortened(f"objective ({loss_label})", MOST_UPRIGHT), **PLAIN)
         _legend_below(axes)
     return fig
+
+
+def _make_small(panel: Any, share: str) -> None:
+    """A curve on its own, made a panel among others."""
+    panel.get_legend().remove()
+    panel.set_ylabel("")
+    panel.tick_params(labelsize=SMALL, length=2.5)
+    panel.xaxis.label.set(fontsize=TYPE, **PLAIN)
+    panel.set_title(share, fontsize=SMALL, color=GREY, pad=4)
 
 
 def _feature_columns(
@@ -175,9 +252,8 @@ def _feature_columns(
 ) -> tuple[list[int], str]:
     """Positions of the feature, or of a one-hot group, and what to call it."""
     if isinstance(feature, int | np.integer):
-        if not 0 <= feature < len(names):
-            raise ValueError(f"feature must lie between 0 and {len(names) - 1}; got {feature}.")
-        return [int(feature)], names[int(feature)]
+        column = _checks.position("feature", feature, len(names))
+        return [column], names[column]
     if isinstance(feature, str) and feature in names:
         return [names.index(feature)], feature
     group = [feature] if isinstance(feature, str) else [str(name) for name in feature]
@@ -260,14 +336,16 @@ def _draw_decision(
 
 def _smoothed(history: np.ndarray) -> np.ndarray:
     """Moving average over a thirtieth of the run, over what there is of it at both ends."""
-    half = max(1, len(history) // 60)
-    sums = np.concatenate([[0.0], np.cumsum(history)])
-    centre = np.arange(len(history))
-    first, last = np.maximum(centre - half, 0), np.minimum(centre + half + 1, len(history))
-    return (sums[last] - sums[first]) / (last - first)
+    window = 2 * max(1, len(history) // 60) + 1
+    sums, counts = (
+        uniform_filter1d(values, window, mode="constant")
+        for values in (history, np.ones_like(history))
+    )
+    return sums / counts
 
 
 def _legend_below(ax: Any) -> None:
     labels = ax.get_legend_handles_labels()[1]
     columns = max(1, min(len(labels), MOST_ACROSS // max(map(len, labels))))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=columns, columnspacing=1.6)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "columnspacing": 1.6}
+    plain_legend(ax.legend(**place, ncols=columns))

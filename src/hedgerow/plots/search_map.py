@@ -61,21 +61,15 @@ def search_map(
             text = number(value) if np.isfinite(value) else "–"
             ink = INK if value < middle else "white"
             axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
-        _frame(axes, search.best_params_, penalties, epsilons)
+        # what was chosen is framed: one cell, or the column of the empirical risk
+        chosen, row, height = search.best_params_, 0, len(epsilons)
+        if "epsilon" in chosen:
+            row, height = epsilons.index(chosen["epsilon"]), 1
+        corner = (penalties.index(chosen["penalty"]) - 0.5, row - 0.5)
+        axes.add_patch(Rectangle(corner, 1, height, fill=False, edgecolor=INK, linewidth=2.5))
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         axes.set_xlabel("penalty (∞: empirical risk)" if len(plain) else "penalty")
         axes.set_ylabel("epsilon")
         fig.colorbar(image, ax=axes, label=loss_label, extend="max")
     return fig
-
-
-def _frame(
-    axes: Any, chosen: dict[str, Any], penalties: list[float], epsilons: list[float]
-) -> None:
-    """Frame what was chosen: one cell, or the column of the empirical risk."""
-    column, row, height = penalties.index(chosen["penalty"]), 0, len(epsilons)
-    if "epsilon" in chosen:
-        row, height = epsilons.index(chosen["epsilon"]), 1
-    corner = (column - 0.5, row - 0.5)
-    axes.add_patch(Rectangle(corner, 1, height, fill=False, edgecolor=INK, linewidth=2.5))

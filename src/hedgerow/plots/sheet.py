@@ -5,7 +5,6 @@ What is said was worked out in ``tree.py``; here it becomes ink. All lengths are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,63 +47,43 @@ class Place(NamedTuple):
     y: float
 
 
-@dataclass
 class Sheet:
     """A page measured in points, with a place for every gate and every leaf.
 
-    Nodes are numbered as gates are, level by level; leaf l is node gates + l.
+    Nodes are numbered as gates are, level by level; leaf l is node gates + l. Boxes stand as close
+    together as their words allow.
     """
 
-    figure: Any
-    ax: Any
-    depth: int
-    places: list[Place]
-    heights: tuple[float, float]
-    words: tuple[float, float]
-
-    @classmethod
-    def laid_out(
-        cls,
-        depth: int,
-        gates: list[list[Line]],
-        leaves: list[list[Line]],
-        columns: int,
-        titled: bool,
-    ) -> Sheet:
-        """Give every box its place, as close together as their words allow."""
-        value_width, name_width = _widest(leaves, "value"), _widest(leaves, "name")
+    def __init__(
+        self, gates: list[list[Line]], leaves: list[list[Line]], columns: int, titled: bool
+    ) -> None:
+        self.gates, self.boxes = len(gates), [*gates, *leaves]
+        self.value_width, name_width = _widest(leaves, "value"), _widest(leaves, "name")
         gate_width = SHARE + _widest(gates, "name") + 3 * PAD
-        leaf_width = value_width + 2 * PAD + (name_width + PAD if name_width else 0)
-        gate_height, leaf_height = (
+        leaf_width = self.value_width + 2 * PAD + (name_width + PAD if name_width else 0)
+        gate_height, self.leaf_height = (
             max(map(len, boxes)) * LINE + 2 * PAD for boxes in (gates, leaves)
         )
-        pitch = max(leaf_height + PAD, (gate_height + 2 * PAD) / 2, LINE + 2 * PAD)
+        pitch = max(self.leaf_height + PAD, (gate_height + 2 * PAD) / 2, LINE + 2 * PAD)
         head, foot = MARGIN + (2 * LINE + PAD if titled else LINE), 2 * LINE + MARGIN
-        count, step = 2**depth, gate_width + GAP
-        top = foot + pitch * count
-        places: dict[int, Place] = {}
+        top = foot + pitch * len(leaves)
+        depth, leaf, step = _level(self.gates), np.arange(len(leaves)), gate_width + GAP
+        ranks = sum((leaf >> level & 1) << (depth - 1 - level) for level in range(depth))
+        heights = np.append(np.zeros(self.gates), top - (ranks + 0.5) * pitch)
+        for node in reversed(range(1, len(heights))):
+            heights[_parent(node)] += heights[node] / 2
         start = MARGIN + depth * step + columns * COLUMN
-        for leaf in range(count):
-            turns = [(leaf >> level) & 1 for level in range(depth)]
-            rank = int("".join(map(str, turns)), 2)
-            y = top - (rank + 0.5) * pitch
-            places[count - 1 + leaf] = Place(start, start + leaf_width, y)
-        for gate in reversed(range(count - 1)):
-            up, down = _children(gate)
-            left = MARGIN + _level(gate) * step
-            y = (places[up].y + places[down].y) / 2
-            places[gate] = Place(left, left + gate_width, y)
+        self.places = [
+            Place(MARGIN + _level(node) * step, MARGIN + _level(node) * step + gate_width, y)
+            if node < self.gates
+            else Place(start, start + leaf_width, y)
+            for node, y in enumerate(heights)
+        ]
+        self.ends = self.places[self.gates :]
         width, height = start + leaf_width + MARGIN, top + head
-        figure = Figure(figsize=(width / 72, height / 72))
-        ax = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
-        ax.set_axis_off()
-        ordered = [places[node] for node in range(2 * count - 1)]
-        return cls(figure, ax, depth, ordered, (gate_height, leaf_height), (SHARE, value_width))
-
-    @property
-    def ends(self) -> list[Place]:
-        """Where the leaves are."""
-        return self.places[2**self.depth - 1 :]
+        self.figure = Figure(figsize=(width / 72, height / 72))
+        self.ax: Any = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height))
+        self.ax.set_axis_off()
 
     def draw_branches(self, flow: np.ndarray | None) -> None:
         """Every branch in grey, as wide as the share of all rows that takes it."""
@@ -125,7 +104,7 @@ class Sheet:
     def _branch(self, node: int, shift: float, **ink: Any) -> None:
         begin, end = self.places[_parent(node)], self.places[node]
         # all branches of a level end at one edge; columns of probabilities follow it
-        stop = end.left if node < 2**self.depth - 1 else begin.right + GAP
+        stop = end.left if node < self.gates else begin.right + GAP
         middle = (begin.right + stop) / 2
         points = [
             (begin.right, begin.y + shift), (middle, begin.y + shift),
@@ -134,10 +113,10 @@ class Sheet:
         curve = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
         self.ax.add_patch(PathPatch(curve, fill=False, capstyle="butt", **ink))
 
-    def draw_boxes(self, gates: list[list[Line]], leaves: list[list[Line]]) -> None:
+    def draw_boxes(self) -> None:
         """Words of gates and leaves, with bars behind the shares."""
-        for node, (place, lines) in enumerate(zip(self.places, [*gates, *leaves], strict=True)):
-            leaf = node >= len(gates)
+        for node, (place, lines) in enumerate(zip(self.places, self.boxes, strict=True)):
+            leaf = node >= self.gates
             height = len(lines) * LINE + 2 * PAD
             bottom, width = place.y - height / 2, place.right - place.left
             self.ax.add_patch(
@@ -147,7 +126,7 @@ class Sheet:
                     linewidth=0.8, zorder=4,
                 )
             )  # fmt: skip
-            edge = place.left + PAD + self.words[leaf]
+            edge = place.left + PAD + (self.value_width if leaf else SHARE)
             for i, line in enumerate(lines):
                 y = bottom + height - PAD - (i + 0.5) * LINE
                 if line.bar:
@@ -165,9 +144,9 @@ class Sheet:
 
     def write_shares(self, flow: np.ndarray, column: int, colour: str, bold: bool) -> None:
         """The probability of every leaf, in a column before it."""
-        first = self.places[_parent(len(self.places) - 1)].right + GAP
+        first = self.places[self.gates - 1].right + GAP
         for leaf, place in enumerate(self.ends):
-            share = float(flow[2**self.depth - 1 + leaf])
+            share = float(flow[self.gates + leaf])
             if share >= SHOWN or not bold:
                 self._write(
                     first + (column + 1) * COLUMN - PAD, place.y, percent(share), SIZE, colour,
@@ -184,13 +163,13 @@ class Sheet:
             self._write(MARGIN, y, fitted(title, width - 2 * MARGIN, 11), 11, None)
         if called:
             self._legend(called, y if not title else y - LINE - PAD)
-        heads = self.ends[0].y + self.heights[1] / 2 + LINE * 0.9
+        heads = self.ends[0].y + self.leaf_height / 2 + LINE * 0.9
         if decision:
             room = self.ends[0].right - self.ends[0].left
             text = fitted(decision, room, SMALL)
             self._write(self.ends[0].left, heads, text, SMALL, GREY)
         if shares:
-            edge = self.places[_parent(len(self.places) - 1)].right + GAP + COLUMN - PAD
+            edge = self.places[self.gates - 1].right + GAP + COLUMN - PAD
             self._write(edge, heads, "all rows", SMALL, GREY, ha="right")
         notes = ["Up the more, the larger features with + and the smaller those with − are."]
         if trees > 1:
@@ -222,17 +201,11 @@ def _widest(boxes: list[list[Line]], part: str) -> float:
     return max(width_of(fitted(word, MOST_TEXT, SIZE), SIZE) for word in words)
 
 
-def _level(gate: int) -> int:
-    return (gate + 1).bit_length() - 1
-
-
-def _children(gate: int) -> tuple[int, int]:
-    """Nodes above and below, in the order that ``rules.soft_forest`` stores them."""
-    level = _level(gate)
-    first = 2 ** (level + 1) - 1 + gate - (2**level - 1)
-    return first, first + 2**level
+def _level(node: int) -> int:
+    return (node + 1).bit_length() - 1
 
 
 def _parent(node: int) -> int:
-    level = _level(node)
-    return 2 ** (level - 1) - 1 + (node - (2**level - 1)) % 2 ** (level - 1)
+    """The gate before a node, in the order that ``rules.soft_forest`` stores them."""
+    level = 2 ** (_level(node) - 1)
+    return level - 1 + (node - (2 * level - 1)) % level

@@ -67,8 +67,7 @@ def tree(
     """
     lens = trees_of(policy, "Only rules with trees can be drawn as one")
     depth, trees = lens.trees.depth, len(lens.trees.leaves)
-    if _checks.count("tree", tree, least=0) >= trees:
-        raise ValueError(f"tree must lie between 0 and {trees - 1}; got {tree}.")
+    _checks.position("tree", tree, trees)
     if depth > MOST_DEPTH:
         raise ValueError(
             f"A tree of depth {depth} has {2**depth} leaves, too many for a page; trees up to "
@@ -86,11 +85,11 @@ def tree(
 
     with style():
         columns = len(chosen) + (everyone is not None)
-        sheet = Sheet.laid_out(depth, gates, leaves, columns, titled=bool(title or called))
+        sheet = Sheet(gates, leaves, columns, titled=bool(title or called))
         sheet.draw_branches(everyone)
         for rank, flow in enumerate(chosen):
             sheet.draw_route(flow, rank, len(chosen))
-        sheet.draw_boxes(gates, leaves)
+        sheet.draw_boxes()
         if everyone is not None:
             sheet.write_shares(everyone, 0, GREY, bold=False)
         for rank, flow in enumerate(chosen):
@@ -104,12 +103,10 @@ def tree(
 
 
 def _listed(decisions: Sequence[int] | None, count: int) -> list[int]:
-    listed = list(range(count)) if decisions is None else [int(k) for k in decisions]
-    wrong = [k for k in listed if not 0 <= k < count]
-    if wrong or not listed:
-        got = wrong[0] if wrong else "none"
-        raise ValueError(f"decisions must lie between 0 and {count - 1}; got {got}.")
-    return listed
+    listed = range(count) if decisions is None else decisions
+    if not len(listed):
+        raise ValueError(f"decisions must lie between 0 and {count - 1}; got none.")
+    return [_checks.position("decisions", k, count) for k in listed]
 
 
 def _gates(lens: TreeLens, tree: int, top: int) -> list[list[Line]]:
@@ -161,11 +158,9 @@ def _flows(
             raise ValueError("rows are rows of X: give X as well.")
         return None, []
     x = lens.standard(lens.contexts(X))
-    rows = [] if rows is None else [_checks.count("rows", row, least=0) for row in rows]
+    rows = [_checks.position("rows", row, len(x)) for row in ([] if rows is None else rows)]
     if len(rows) > MOST_ROWS:
         raise ValueError(f"Up to {MOST_ROWS} rows can be told apart in colour; got {len(rows)}.")
-    if rows and max(rows) >= len(x):
-        raise ValueError(f"rows must lie between 0 and {len(x) - 1}; got {max(rows)}.")
     weights, biases = lens.trees.weights[tree], lens.trees.biases[tree]
     reached = lens.trees.reach(expit(weights @ x.T + biases[:, None])[None])
     found = np.concatenate([level[0] for level in reached])

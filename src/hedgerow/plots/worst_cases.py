@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
 from hedgerow.ambiguity import Ambiguity
@@ -28,7 +27,7 @@ from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import decided
 from hedgerow.plots import panels
-from hedgerow.plots.labels import shortened
+from hedgerow.plots.labels import PLAIN, shortened
 from hedgerow.plots.style import GREY, INK, style
 
 RESOLUTION = 100
@@ -80,8 +79,8 @@ def worst_cases(
     if np.ptp(nominal.x) == 0:
         raise ValueError("The feature has one value only, so there is no second axis to draw on.")
     worst = [worst_case(policy, X, Y, ambiguity=model) for model in named.values()]
-    x = _axis(nominal.x, [panels.along_x(one) for one in worst], resolution)
-    y = _axis(nominal.y, [panels.along_y(one) for one in worst], resolution)
+    along_x, along_y = zip(*map(panels.marginals, worst), strict=True)
+    x, y = _axis(nominal.x, along_x, resolution), _axis(nominal.y, along_y, resolution)
     densities = [_density(one, x, y) for one in worst]
     decisions = decided(policy, x[:, None])[:, 0]
     brightest = max((_clip(d) for d in densities if d is not None), default=1.0)
@@ -106,9 +105,9 @@ def worst_cases(
         first.right.set_xlim(left=0)
         across = feature_label or feature_names(policy, X)[0]
         upright = outcome_label or outcome_names(policy, Y)[0]
-        first.main.set_ylabel(shortened(upright, panels.MOST_UPRIGHT))
+        first.main.set_ylabel(shortened(upright, panels.MOST_UPRIGHT), **PLAIN)
         for panel in row:
-            panel.main.set_xlabel(shortened(across, panels.MOST_ACROSS))
+            panel.main.set_xlabel(shortened(across, panels.MOST_ACROSS), **PLAIN)
         panels.draw_legend(below, worst, decision_label)
         if caption:
             lines = textwrap.fill(caption, round(LETTERS_PER_INCH * fig.get_figwidth()))
@@ -140,7 +139,7 @@ def _named(models: Mapping[str, Ambiguity] | Sequence[Ambiguity]) -> dict[str, A
 
 
 def _check_one_dimensional(policy: RobustPolicy, decision_label: str | None) -> None:
-    check_is_fitted(policy, "rule_")
+    _checks.fitted_policy(policy)
     if policy.n_features_in_ != 1 or policy.n_outcomes_ != 1:
         raise ValueError(
             f"Worst cases are drawn for policies with one feature and one outcome; this one has "
@@ -156,7 +155,7 @@ def _check_one_dimensional(policy: RobustPolicy, decision_label: str | None) -> 
 # --------------------------------------------------------------------------- what is evaluated
 
 
-def _axis(nominal: np.ndarray, along: list[Any], resolution: int) -> np.ndarray:
+def _axis(nominal: np.ndarray, along: Sequence[Any], resolution: int) -> np.ndarray:
     """Evenly spaced points that span all points, and all densities but their faint ends."""
     home = nominal.min(), nominal.max()
     ends = [*home]

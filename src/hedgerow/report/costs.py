@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from scipy.stats import t as student
 
 from hedgerow.describe.numbers import listed, number
@@ -26,19 +27,13 @@ TAIL = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """One way to decide, and what it cost on each row.
-
-    Attributes
-    ----------
-    name, remark : what it is, and a few words more
-    losses : (rows,)
-    kind : "policy" (the one reported on), "other" policy, or "reference"
-    """
+    """One way to decide, and what it cost on each row."""
 
     name: str
     remark: str
-    losses: np.ndarray
+    losses: Float[np.ndarray, " rows"]
     kind: str
+    """The "policy" (the one reported on), "other" policy, or a "reference"."""
 
     @property
     def mean(self) -> float:

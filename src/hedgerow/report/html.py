@@ -1,5 +1,8 @@
 """From facts to one HTML file: texts are escaped, numbers embedded, styles and script inlined.
 
+Characters that would act rather than be seen, such as marks that turn the rest of a line from right
+to left, are shown as such wherever they come from (``describe.text``).
+
 The page may run its own script and nothing else: its content security policy names the script by
 hash and forbids every request, so neither a column's name nor a careless edit can load anything.
 """
@@ -10,7 +13,8 @@ import base64
 import hashlib
 import json
 import re
-from html import escape
+from collections.abc import Iterable
+from html import escape as html_escape
 from string import Template
 from typing import Any
 
@@ -18,8 +22,9 @@ import numpy as np
 
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.page_form import PageForm, asset
+from hedgerow.describe.text import shown
 from hedgerow.explain import Importance
-from hedgerow.report.costs import Cost, interval
+from hedgerow.report.costs import Cost
 
 BEFORE_RULE = ("numbers.js", "mathematics.js")
 AFTER_RULE = (
@@ -32,8 +37,18 @@ AFTER_RULE = (
     "answer.js",
     "start.js",
 )
+BAR = (
+    '    <li><span class="name">{}</span><svg class="track" preserveAspectRatio="none" '
+    'viewBox="0 0 100 1" aria-hidden="true"><rect width="{}" height="1"/></svg>'
+    '<span class="figure">{}</span></li>'
+)
 FIRST = 12
 """Bars shown before "show all"."""
+
+
+def escape(text: str) -> str:
+    """A text as HTML that shows it."""
+    return html_escape(shown(text, keep="\n"))
 
 
 def page(
@@ -77,30 +92,25 @@ def embedded(data: Any) -> str:
 
 def tiles(entries: list[tuple[str, str, str]]) -> str:
     """The few numbers to remember, side by side."""
-    return "\n".join(
-        f'    <div><dt>{escape(name)}</dt><dd><span class="figure">{escape(figure)}</span>'
-        f'<span class="quiet">{escape(remark)}</span></dd></div>'
-        for name, figure, remark in entries
-    )
+    figure = '<span class="figure">{}</span><span class="quiet">{}</span>'
+    return _each(f"    <div><dt>{{}}</dt><dd>{figure}</dd></div>", entries)
 
 
 def facts(pairs: list[tuple[str, str]]) -> str:
     """Entries of the list at the head of the page."""
-    return "\n".join(
-        f"    <div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs
-    )
+    return _each("    <div><dt>{}</dt><dd>{}</dd></div>", pairs)
 
 
 def paragraphs(sentences: list[str]) -> str:
     """One paragraph each."""
-    return "\n".join(f"  <p>{escape(sentence)}</p>" for sentence in sentences)
+    return _each("  <p>{}</p>", [(sentence,) for sentence in sentences])
 
 
 def settings(pairs: list[tuple[str, str]]) -> str:
     """What the model's settings mean, for those who ask."""
     if not pairs:
         return ""
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+    listed = _each("<dt>{}</dt><dd>{}</dd>", pairs, "")
     summary = "<summary>What the settings of the model mean</summary>"
     return f'  <details>{summary}<dl class="terms">{listed}</dl></details>'
 
@@ -128,11 +138,6 @@ def cost_rows(costs: list[Cost]) -> str:
     return "\n".join(lines)
 
 
-def cost_dots(costs: list[Cost]) -> list[dict[str, Any]]:
-    """What the chart of costs shows."""
-    return [dot(cost.name, cost.kind, cost.mean, interval(cost.losses)) for cost in costs]
-
-
 def dot(name: str, kind: str, mean: float, ends: tuple[float, float] | None = None) -> Any:
     """A point of a chart, and the ends of the line through it."""
     return {"name": name, "kind": kind, "mean": mean} | ({"ends": ends} if ends else {})
@@ -140,52 +145,28 @@ def dot(name: str, kind: str, mean: float, ends: tuple[float, float] | None = No
 
 def importance_bars(importance: Importance) -> str:
     """Bars for the most important columns, the others behind a button that needs no script."""
-    names, shares, order = importance.names, importance.values, importance.ranked()
+    names, shares = importance.names, importance.values
     largest = float(shares.max()) or 1.0
-
-    def bar(j: int) -> str:
-        width, figure = f"{100 * shares[j] / largest:.2f}", escape(percent(shares[j]))
-        return (
-            f'    <li><span class="name">{escape(names[j])}</span><svg class="track" '
-            f'preserveAspectRatio="none" viewBox="0 0 100 1" aria-hidden="true"><rect '
-            f'width="{width}" height="1"/></svg><span class="figure">{figure}</span>'
-            "</li>"
-        )
-
-    first = "\n".join(bar(j) for j in order[:FIRST])
+    bars = [
+        (names[j], f"{100 * shares[j] / largest:.2f}", percent(float(shares[j])))
+        for j in importance.ranked()
+    ]
+    first, rest = _each(BAR, bars[:FIRST]), _each(BAR, bars[FIRST:])
     html = f'  <ol class="bars">\n{first}\n  </ol>'
-    if len(order) > FIRST:
-        rest = "\n".join(bar(j) for j in order[FIRST:])
+    if rest:
         html += (
-            f"\n  <details><summary>Show all {len(order)}</summary>"
+            f"\n  <details><summary>Show all {len(bars)}</summary>"
             f'<ol class="bars" start="{FIRST + 1}">\n{rest}\n  </ol></details>'
         )
     return html
 
 
-def rules_in_words(rules: Any) -> str:
-    """The policy as a few sentences, and how far they can be trusted."""
-    source = "It is a small tree that was fitted to the rule’s decisions."
-    alike, within, off = (
-        escape(percent(share)) for share in (rules.fidelity, rules.tolerance, rules.mean_difference)
-    )
-    if rules.kind == "hardened":
-        source = "It is the most faithful of the rule’s trees, its questions answered by yes or no."
-    return (
-        f"  <p>A summary of the rule that can be followed by hand. {source} It decides as the rule "
-        f"does, to within {within}, on <strong>{alike}</strong> of the rows, and is {off} off on "
-        "average. All other numbers in this report are those of the rule itself.</p>\n"
-        f'  <div class="words">{_lines(rules.text)}</div>'
-    )
-
-
-def _lines(text: str) -> str:
+def indented(text: str) -> str:
     """Lines of if and otherwise, indented so that long ones wrap within their level."""
-    lines = []
-    for line in text.splitlines():
-        level = (len(line) - len(line.lstrip())) / 4
-        lines.append(f'<div style="margin-left: {1.6 * level:g}em">{escape(line.strip())}</div>')
-    return "\n".join(lines)
+    levels = [
+        (f"{0.4 * (len(line) - len(line.lstrip())):g}", line.strip()) for line in text.splitlines()
+    ]
+    return _each('<div style="margin-left: {}em">{}</div>', levels)
 
 
 def what_if(trouble: str) -> str:
@@ -200,16 +181,23 @@ def tree_browser(drawn: bool, rule: str) -> str:
     return f"  <p>This policy has no trees to draw. Its rule: {escape(rule)}.</p>"
 
 
+def _each(pattern: str, entries: Iterable[tuple[str, ...]], between: str = "\n") -> str:
+    """A piece of HTML for each entry, its texts escaped and put where the pattern has {}."""
+    return between.join(pattern.format(*map(escape, entry)) for entry in entries)
+
+
 def _asset(name: str) -> str:
     return asset("hedgerow.report", f"page/{name}")
 
 
 def _finite(value: Any) -> Any:
-    """Plain values with null in the place of what is not a finite number."""
+    """Plain values as they are shown, with null in the place of what is not a finite number."""
     if isinstance(value, dict):
         return {str(name): _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
+    if isinstance(value, str):
+        return shown(value, keep="\n")
     if isinstance(value, float | np.floating):
         return float(value) if np.isfinite(value) else None
     return value.item() if isinstance(value, np.generic) else value

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.data.encoder import CATEGORY, DATE, Column
 from hedgerow.describe.page_form import PageForm
-from hedgerow.describe.parts import Missing
+from hedgerow.describe.parts import Missing, offered
 from hedgerow.report.subject import Subject
 
 MOST_ROWS, MOST_NUMBERS = 2000, 60_000
@@ -33,12 +33,9 @@ def form_of(rule: Any) -> tuple[PageForm | None, str]:
     """What the page decides with or, if there is nothing, the sentence that says so."""
     needed = "This page cannot compute decisions for new inputs, for which it needs a page form"
     try:
-        form = rule.page_form()
-        if form is None:
-            raise Missing(rule, "page_form", needed)
+        return offered(rule.page_form(), rule, "page_form", needed), ""
     except Missing as missing:
         return None, str(missing)
-    return form, ""
 
 
 def live_part(subject: Subject, form: PageForm | None, row: int | None) -> dict[str, Any]:
@@ -47,14 +44,10 @@ def live_part(subject: Subject, form: PageForm | None, row: int | None) -> dict[
     chosen = chosen_rows(subject, row)
     inputs = _inputs(subject)
     spaced = evenly(subject.rows, FEWER if form and form.units > LARGE else BACKGROUND)
-    decided = {} if form else {"decisions": f64(subject.decisions[chosen])}
-    return {
-        "rule": packed(form.parameters) if form else None,
-        "units": {
-            "centre": f64(units.x_centre),
-            "factor": f64(units.x_factor),
-            "decision": f64(units.z_unit),
-        },
+    decided = {} if form else {"decisions": subject.decisions[chosen]}
+    found = {
+        "rule": form.parameters if form else None,
+        "units": {"centre": units.x_centre, "factor": units.x_factor, "decision": units.z_unit},
         "features": subject.labels,
         "inputs": inputs,
         "typical": [_typical(subject, one) for one in inputs],
@@ -64,13 +57,13 @@ def live_part(subject: Subject, form: PageForm | None, row: int | None) -> dict[
         "shares": (~subject.decision_set.scalable).tolist(),
         "unit": subject.unit,
         "loss_unit": subject.loss_unit,
-        "background": f64(subject.contexts[spaced]),
+        "background": subject.contexts[spaced],
         "rows": decided
         | {
             "total": subject.rows,
             "numbers": (chosen + 1).tolist(),
-            "contexts": f64(subject.contexts[chosen]),
-            "outcomes": f64(subject.outcomes[chosen]),
+            "contexts": subject.contexts[chosen],
+            "outcomes": subject.outcomes[chosen],
             "dates": {
                 str(i): np.array(_dates(subject, one["name"]))[chosen].tolist()
                 for i, one in enumerate(inputs)
@@ -79,6 +72,7 @@ def live_part(subject: Subject, form: PageForm | None, row: int | None) -> dict[
         },
         "start": 1 if row is None else row,
     }
+    return packed(found)
 
 
 def chosen_rows(subject: Subject, row: int | None = None) -> np.ndarray:
@@ -93,24 +87,15 @@ def evenly(rows: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, rows - 1, min(rows, most)).round().astype(int))
 
 
-def f32(array: Any) -> dict[str, str]:
-    """Pack numbers that were learned in float32."""
-    return {"f32": base64.b64encode(np.asarray(array, "<f4").tobytes()).decode("ascii")}
-
-
-def f64(array: Any) -> dict[str, str]:
-    """Pack numbers exactly."""
-    return {"f64": base64.b64encode(np.asarray(array, "<f8").tobytes()).decode("ascii")}
-
-
 def packed(value: Any) -> Any:
-    """A rule's parameters with their arrays packed, however deep."""
+    """Plain values with their arrays packed, however deep: exactly, or in float32 as learned."""
     if isinstance(value, Mapping):
         return {name: packed(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [packed(part) for part in value]
     if isinstance(value, np.ndarray):
-        return f32(value) if value.dtype == np.float32 else f64(value)
+        name, kind = ("f32", "<f4") if value.dtype == np.float32 else ("f64", "<f8")
+        return {name: base64.b64encode(value.astype(kind).tobytes()).decode("ascii")}
     return value
 
 

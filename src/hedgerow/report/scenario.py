@@ -23,27 +23,18 @@ TOLERANCE = 5e-3
 
 @dataclass(frozen=True)
 class Scenario:
-    """The worst case near the rows.
-
-    Attributes
-    ----------
-    rows : int
-        How many rows it was computed from.
-    expected_loss, value, nominal : float
-        Mean loss in the worst case; that, less the price of reaching it; mean loss of the rows.
-    panels : list of dict
-        Histograms, each with ``name``, ``kind``, ``edges``, ``data`` and ``worst`` shares,
-        both means and both spreads.
-    trouble : str
-        Why there is no worst case to show; empty if there is one.
-    """
+    """The worst case near the rows."""
 
     rows: int = 0
+    """How many it was computed from."""
     expected_loss: float = float("nan")
     value: float = float("nan")
     nominal: float = float("nan")
+    """Mean loss in the worst case; that, less the price of reaching it; mean loss of the rows."""
     panels: tuple[dict[str, Any], ...] = ()
+    """Histograms: ``name``, ``kind``, ``edges``, ``data`` and ``worst`` shares, means, spreads."""
     trouble: str = ""
+    """Why there is no worst case to show; empty if there is one."""
 
 
 def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
@@ -62,14 +53,14 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
     except (ValueError, NotImplementedError) as error:  # infinite, or a model that states none
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")
     # Every number is shifted by degrees, which says little about what is only ever 0 or 1.
-    telling = [j for j in np.argsort(-importance, kind="stable") if _varies_by_degrees(X[:, j])]
+    order = np.argsort(-importance, kind="stable")
+    telling = [j for j in order if importance[j] > 0 and len(np.unique(X[:, j])) > 2]
     panels = [
         _panel(subject.outcome_names[i], "outcome", Y[:, i], draws.y[:, i])
         for i in range(min(MOST_OUTCOMES, Y.shape[1]))
     ] + [
         _panel(subject.labels[j], "feature", X[:, j], draws.x[:, j])
         for j in telling[:MOST_FEATURES]
-        if importance[j] > 0
     ]
     return Scenario(
         rows=len(some),
@@ -78,10 +69,6 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
         nominal=float(worst.robust.nominal),
         panels=tuple(panels),
     )
-
-
-def _varies_by_degrees(values: np.ndarray) -> bool:
-    return len(np.unique(values)) > 2
 
 
 def _panel(name: str, kind: str, data: np.ndarray, worst: np.ndarray) -> dict[str, Any]:

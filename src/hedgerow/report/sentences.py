@@ -11,12 +11,17 @@ from typing import Any
 
 from hedgerow.certify.value import RobustValue
 from hedgerow.describe.numbers import counted, listed, number, percent
-from hedgerow.describe.parts import SETTINGS, settings_of, settings_words
+from hedgerow.describe.parts import settings_words
 from hedgerow.report.costs import Cost
 from hedgerow.report.scenario import Scenario
 from hedgerow.report.subject import Subject
 
 MOST_NAMED = 5
+SOURCES = {
+    "distilled": "It is a small tree that was fitted to the rule’s decisions.",
+    "hardened": "It is the most faithful of the rule’s trees, its questions answered by yes or no.",
+}
+"""Where rules in words come from."""
 
 
 def decides(subject: Subject) -> str:
@@ -47,11 +52,6 @@ def hedges_with(subject: Subject) -> str:
     about, settings = model.description(), settings_words(model)
     idea = f": {about.idea}" if about.idea else ""
     return f"{about.name}{f' ({settings})' if settings else ''}{idea}"
-
-
-def settings_meant(subject: Subject) -> list[tuple[str, str]]:
-    """What the model's settings mean."""
-    return [(name, SETTINGS[name]) for name in settings_of(subject.policy.given_)]
 
 
 def tiles(
@@ -161,16 +161,6 @@ def scenario_words(subject: Subject, scenario: Scenario) -> str:
         f"cost {number(scenario.expected_loss)}{subject.money} a row instead of "
         f"{number(scenario.nominal)}{subject.money}. This is how outcomes, and the most important "
         "columns that vary by degrees, would be distributed in it."
-    )
-
-
-def importance_words(subject: Subject) -> str:
-    """What the bars of importance measure."""
-    react = "decisions react" if len(subject.decision_names) > 1 else "decision reacts"
-    return (
-        f"How strongly the {react} when a column moves "
-        "by what is usual for it (its standard deviation), averaged over the rows; all shares "
-        f"together make {percent(1)}."
     )
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from jaxtyping import Float
 
 from hedgerow import _checks
 from hedgerow.data.encoder import NUMBER, Column, TableEncoder
@@ -23,37 +23,29 @@ from hedgerow.explain.lens import decided
 
 @dataclass(frozen=True)
 class Subject:
-    """A policy and the rows of the report.
-
-    Attributes
-    ----------
-    policy : RobustPolicy
-    table : the table the rows came from, if the policy knows its columns; else None
-    columns : what a reader can set: the table's columns, or the features themselves
-    contexts : (rows, features), in the data's units
-    outcomes : (rows, outcomes)
-    features, labels : names of the features, and the same in words ("weekday = SUN")
-    outcome_names, decision_names : what they are called
-    unit, loss_unit : what decisions and losses are counted in, in words; may be empty
-    """
+    """A policy and the rows of the report."""
 
     policy: RobustPolicy
     table: Any
+    """The table the rows came from, if the policy knows its columns; else None."""
     columns: list[Column]
-    contexts: np.ndarray
-    outcomes: np.ndarray
+    """What a reader can set: the table's columns, or the features themselves."""
+    contexts: Float[np.ndarray, "rows features"]
+    """In the data's units, as outcomes are."""
+    outcomes: Float[np.ndarray, "rows outcomes"]
     features: list[str]
     labels: list[str]
+    """The features' names in words ("weekday = SUN")."""
     outcome_names: list[str]
     decision_names: list[str]
     unit: str
     loss_unit: str
+    """What decisions and losses are counted in, in words; may be empty."""
 
     @classmethod
     def read(cls, policy: Any, X: Any, Y: Any, unit: str = "", loss_unit: str = "") -> Subject:
         """Check the policy and the rows, and find names for everything."""
         _checks.fitted_policy(policy)
-        check_is_fitted(policy, "rule_")
         contexts, encoder = contexts_of(policy, X), _encoder_for(policy, X)
         features = feature_names(policy)
         plain = [Column(name, NUMBER) for name in features]

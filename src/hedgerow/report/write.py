@@ -15,7 +15,8 @@ from hedgerow import explain
 from hedgerow._checks import instance
 from hedgerow._files import check_target, whole_file
 from hedgerow._version import __version__
-from hedgerow.describe.numbers import counted, listed
+from hedgerow.describe.numbers import counted, listed, percent
+from hedgerow.describe.parts import SETTINGS, settings_of
 from hedgerow.report import html, sentences
 from hedgerow.report.costs import Cost, costs_of, interval
 from hedgerow.report.live import evenly, form_of, live_part
@@ -114,12 +115,12 @@ def write_report(
     return path
 
 
-def check_page_target(path: str | os.PathLike[str]) -> Path:
+def check_page_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
     """Return ``path`` if a page can be put there, or say why not; worth asking before the work."""
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{target} must end in .html, so that browsers know it for a page.")
-    return check_target(target)
+    return check_target(target, overwrite=overwrite)
 
 
 def _page(
@@ -142,15 +143,18 @@ def _page(
     groups = policy.encoder_.groups() if policy.encoder_ else {}
     texts = {
         "title": title or f"Policy for {listed(subject.outcome_names, 3)}",
-        "lead": f"A decision rule that was learned from history, on {rows} of data: what it costs, "
-        "how bad it can get, what it looks at, and what it would decide.",
+        "rows": rows,
         "verdict": sentences.verdict(subject, costs),
         "per_unit": f" in {subject.loss_unit}" if subject.loss_unit else "",
         "scenario": sentences.scenario_words(subject, scenario),
-        "importance_words": sentences.importance_words(subject),
+        "reacts": "decisions react" if len(subject.decision_names) > 1 else "decision reacts",
         "date": date,
         "version": __version__,
         "limits": sentences.limits(subject, len(live["rows"]["numbers"])),
+        "source": sentences.SOURCES[rules.kind],
+        "within": percent(rules.tolerance),
+        "alike": percent(rules.fidelity),
+        "off": percent(rules.mean_difference),
     }
     fragments = {
         "tiles": html.tiles(sentences.tiles(subject, costs, value)),
@@ -165,15 +169,15 @@ def _page(
             ]
         ),
         "cost_rows": html.cost_rows(costs),
-        "settings": html.settings(sentences.settings_meant(subject)),
+        "settings": html.settings([(name, SETTINGS[name]) for name in settings_of(policy.given_)]),
         "robust": html.paragraphs(sentences.robust_words(subject, value, own.mean, own.error)),
         "importance": html.importance_bars(importance.grouped(groups)),
-        "words": html.rules_in_words(rules),
+        "words": html.indented(rules.text),
         "trees": html.tree_browser(form is not None and form.trees, rule),
         "whatif": html.what_if(trouble),
     }
     data = live | {
-        "costs": html.cost_dots(costs),
+        "costs": [html.dot(one.name, one.kind, one.mean, interval(one.losses)) for one in costs],
         "values": _values(value, own, scenario),
         "panels": list(scenario.panels),
     }

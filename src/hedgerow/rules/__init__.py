@@ -1,6 +1,6 @@
 """Decision rules f_θ: from a context to a decision."""
 
-from hedgerow.rules.affine import Affine, Constant
+from hedgerow.rules.affine import Affine, Constant, ConstantRule
 from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.given import GivenRule
 from hedgerow.rules.soft_forest import Forest, SoftForest
@@ -9,6 +9,7 @@ from hedgerow.rules.two_layer import TwoLayer
 __all__ = [
     "Affine",
     "Constant",
+    "ConstantRule",
     "FittedRule",
     "Forest",
     "GivenRule",

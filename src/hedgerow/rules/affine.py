@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.mapped import MappedRule
 
 
@@ -43,6 +46,12 @@ class ConstantRule(MappedRule):
     offset: Float[Array, " k"]
     decision_set: DecisionSet
 
+    @classmethod
+    def at(cls, start: Start) -> ConstantRule:
+        """Decide what a rule would start with, exactly."""
+        offset = start.decision_set.to_raw(start.decision)
+        return cls(offset=offset, decision_set=start.decision_set)
+
     def raw(self, x: Float[Array, "d rows"]) -> Float[Array, "k rows"]:
         """Return c, once per column of x."""
         return jnp.broadcast_to(self.offset[:, None], (len(self.offset), x.shape[1]))
@@ -59,6 +68,13 @@ class ConstantRule(MappedRule):
     def is_bounded(self) -> bool:
         """It never changes."""
         return True
+
+    def trees(self, n_features: int | None = None) -> ForestArrays:
+        """One tree whose only gate does not look, and whose leaves are one: nothing matters."""
+        with jax.enable_x64(True):
+            decision = np.asarray(self.decision_set.from_raw(double(self.offset)))
+        weights = np.zeros((1, 1, n_features or 1))
+        return ForestArrays(weights, np.zeros((1, 1)), np.tile(decision, (1, 2, 1)))
 
 
 class Affine(Rule):

@@ -72,6 +72,9 @@ class FittedRule(eqx.Module):
     def check_storable(self) -> None:
         """Raise one sentence if the rule cannot go into a file."""
 
+    def check_restored(self, n_features: int) -> None:
+        """Raise one sentence if numbers that a file held, finite ones, cannot be this rule's."""
+
     def trees(self, n_features: int | None = None) -> ForestArrays | None:
         """The rule as soft trees, if it is their mean; explanations are then closed form.
 
@@ -104,7 +107,7 @@ class FittedRule(eqx.Module):
 
 
 class Start(eqx.Module):
-    """What a rule begins with: how many features there are, and a constant decision.
+    """What a rule begins with: which features there are, and a constant decision.
 
     Attributes
     ----------
@@ -115,18 +118,29 @@ class Start(eqx.Module):
         The best constant decision, in working units.
     slopes : Slopes, optional
         Where outcomes rise; for rules with ``begins_along_slopes`` only.
+    varying : tuple of int
+        The features that vary, if some do not; empty: all are to be looked at.
     """
 
     n_features: int = eqx.field(static=True)
     decision_set: DecisionSet
     decision: Float[Array, " k"]
     slopes: Slopes | None = None
+    varying: tuple[int, ...] = eqx.field(static=True, default=())
 
     @classmethod
     def of(cls, units: Units, decision_set: DecisionSet, slopes: Slopes | None = None) -> Start:
         """The best constant decision of the data, whose decisions lie in a set in its units."""
         decision_set = single(decision_set.in_units(units.z_unit))
-        return cls(len(units.x_centre), decision_set, single(units.constant / units.z_unit), slopes)
+        varies = units.x_factor > 0
+        varying = () if varies.all() else tuple(np.flatnonzero(varies).tolist())
+        decision = single(units.constant / units.z_unit)
+        return cls(len(varies), decision_set, decision, slopes, varying)
+
+    @property
+    def looked_at(self) -> tuple[int, ...]:
+        """Features to look at: those that vary, or all if none is known to."""
+        return self.varying or tuple(range(self.n_features))
 
     @property
     def raw(self) -> Float[Array, " k"]:

@@ -90,12 +90,7 @@ class ForestArrays:
         """∂f/∂(logit of each gate), the mean over trees included."""
         gates = expit(logits)
         reached = self.reach(gates)
-        values = self.leaves[:, :, :, None]
-        gaps = []  # left − right at every gate, deepest level first
-        for level in reversed(range(self.depth)):
-            left, right = np.split(values, 2, axis=1)
-            gaps.append(left - right)
-            values = right + level_of(gates, level)[:, :, None, :] * gaps[-1]
+        _, gaps = mixed_upward(gates, self.leaves)
         steep = gates * (1 - gates) / len(self.leaves)
         parts = [
             (reached[level] * level_of(steep, level))[:, :, None, :] * gaps[self.depth - 1 - level]
@@ -162,6 +157,16 @@ class ForestArrays:
 def level_of(gates: Any, level: int) -> Any:
     """The gates of one level, of NumPy's arrays or of JAX's."""
     return gates[:, 2**level - 1 : 2 ** (level + 1) - 1]
+
+
+def mixed_upward(gates: Any, leaves: Any) -> tuple[Any, list[Any]]:
+    """Values at the roots and left − right at every gate, deepest level first; NumPy or JAX."""
+    values, gaps = leaves[:, :, :, None], []
+    for level in reversed(range(leaves.shape[1].bit_length() - 1)):
+        half = values.shape[1] // 2
+        gaps.append(values[:, :half] - values[:, half:])
+        values = values[:, half:] + level_of(gates, level)[:, :, None, :] * gaps[-1]
+    return values[:, 0], gaps
 
 
 def _mixed(values: np.ndarray, gate: np.ndarray) -> np.ndarray:

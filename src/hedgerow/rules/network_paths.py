@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.programs import program
 
@@ -30,27 +28,8 @@ CELLS = (8, 32, 128)
 """Of the grids that kinks are placed on, one after the other."""
 
 
-def network_integrals(
-    rule: TwoLayerNetwork,
-    starts: Float[np.ndarray, "n d"],
-    end: Float[np.ndarray, " d"],
-    weights: Float[np.ndarray, " n"],
-    tolerance: Float[np.ndarray, " k"],
-) -> Float[np.ndarray, "k d"]:
-    """``FittedRule.path_integrals``: the grid is refined until it makes no difference."""
-    with jax.enable_x64(True):
-        exact = double(rule)
-        given = [jnp.asarray(part) for part in (starts, end, weights)]
-        found = np.asarray(_on_grid(exact, *given, CELLS[0]))
-        for cells in CELLS[1:]:
-            coarse, found = found, np.asarray(_on_grid(exact, *given, cells))
-            if np.all(np.abs(found - coarse).max(axis=1) <= tolerance):
-                break
-    return found
-
-
 @program(static_argnames="cells")
-def _on_grid(
+def integrals_on_grid(
     rule: TwoLayerNetwork,
     starts: Float[Array, "n d"],
     end: Float[Array, " d"],

@@ -20,9 +20,11 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow.data.nominal import NominalDistribution
+from hedgerow.data.spreads import Spreads
 from hedgerow.data.units import Units
 
 MOST_CONTEXTS = 10_000
+FEWEST_USUAL = 0.5
 SHRINKAGES = np.logspace(-4, 2, 25)
 """α, in units of the mean variance of a standardised feature."""
 
@@ -37,14 +39,19 @@ class Slopes(NamedTuple):
 def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
     """Return unit-variance directions, one per outcome, and how often each deserves a look.
 
-    At most MOST_CONTEXTS contexts are looked at, evenly spaced.
+    At most MOST_CONTEXTS contexts are looked at, evenly spaced, and none with a value that looks
+    like a typo, which could turn a direction on its own.
     """
     count = len(nominal.contexts)
     seen = np.linspace(0, count - 1, min(count, MOST_CONTEXTS)).round().astype(int)
-    mass = nominal.context_mass[seen] / nominal.context_mass[seen].sum()
+    mass = nominal.context_mass[seen]
     contexts = units.contexts(nominal.contexts[seen], np.float64)
-    root = np.sqrt(mass)[:, None]
     outcomes = _mean_outcomes(nominal)[seen] / units.y_unit
+    usual = _usual(contexts, mass) & _usual(outcomes, mass)
+    if usual.mean() < FEWEST_USUAL:  # of very many columns each may have its own odd rows
+        usual[:] = True
+    contexts, outcomes, mass = contexts[usual], outcomes[usual], mass[usual] / mass[usual].sum()
+    root = np.sqrt(mass)[:, None]
     outcomes = root * (outcomes - mass @ outcomes)
     left, sizes, axes = np.linalg.svd(root * (contexts - mass @ contexts), full_matrices=False)
     variances = sizes**2
@@ -68,6 +75,11 @@ def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
     usable = deviation > 0
     directions = (slopes / np.where(usable, deviation, 1.0)).T @ axes
     return Slopes(directions.astype(np.float32), np.where(usable, explained, 0).astype(np.float32))
+
+
+def _usual(values: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Which rows lie within the fences of all columns."""
+    return np.asarray(Spreads.measure(values, mass).within(values).all(axis=1))
 
 
 def _mean_outcomes(nominal: NominalDistribution) -> np.ndarray:

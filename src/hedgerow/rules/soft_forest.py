@@ -40,7 +40,7 @@ from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule, Rule, Start
-from hedgerow.rules.forest_arrays import ForestArrays, level_of
+from hedgerow.rules.forest_arrays import ForestArrays, level_of, mixed_upward
 from hedgerow.rules.slopes import Slopes
 
 MOST_DEPTH = 12
@@ -141,6 +141,14 @@ class Forest(FittedRule):
         """Decisions are mixtures of leaves."""
         return True
 
+    def check_restored(self, n_features: int) -> None:
+        """Trees see features that there are, and the temperature is none below 0."""
+        if self.features is not None:
+            seen = np.asarray(self.features)
+            if np.any((seen < 0) | (seen >= n_features)):
+                raise ValueError(f"A tree sees features that are none of the {n_features}.")
+        _checks.nonnegative("temperature", float(self.temperature))
+
     def trees(self, n_features: int | None = None) -> ForestArrays:
         """The forest itself, in float64."""
         temperature = float(self.temperature)
@@ -214,25 +222,13 @@ class SoftForest(Rule):
     """
 
     traced = ("temperature", "gate_scale", "leaf_scale")
-
-    def __init__(
-        self,
-        trees: int = 20,
-        depth: int | None = 2,
-        temperature: float = 1.0,
-        features_per_tree: float | None = None,
-        gates: str = "informed",
-        gate_scale: float | None = None,
-        leaf_scale: float = 0.5,
-    ) -> None:
-        self.trees = trees
-        self.depth = depth
-        self.temperature = temperature
-        self.features_per_tree = features_per_tree
-        self.gates = gates
-        self.gate_scale = gate_scale
-        self.leaf_scale = leaf_scale
-        self.check()
+    trees: int = 20
+    depth: int | None = 2
+    temperature: float = 1.0
+    features_per_tree: float | None = None
+    gates: str = "informed"
+    gate_scale: float | None = None
+    leaf_scale: float = 0.5
 
     def check(self) -> None:
         """Counts are whole and positive, scales positive."""
@@ -271,7 +267,7 @@ class SoftForest(Rule):
 
     def build(self, key: PRNGKeyArray, start: Start) -> Forest:
         """Gates as told, leaves scattered around the decision to start with."""
-        centre, n_features, slopes = start.raw, start.n_features, start.slopes
+        centre, n_features, slopes = start.raw, len(start.looked_at), start.slopes
         dtype = centre.dtype
         leaves = 2 ** self.depth_for(n_features)
         seen = self.features_for(n_features)
@@ -280,6 +276,9 @@ class SoftForest(Rule):
         if seen < n_features:
             draws = jax.random.split(key_features, self.trees)
             features = jax.vmap(lambda k: jax.random.permutation(k, n_features)[:seen])(draws)
+            features = jnp.asarray(start.looked_at)[features]
+        elif start.varying:  # as if the others were not there
+            features = jnp.tile(jnp.asarray(start.varying), (self.trees, 1))
         shape = (self.trees, leaves - 1)
         scale = RANDOM_SCALE if self.gate_scale is None else self.gate_scale
         weights = jax.random.normal(key_gates, (*shape, seen), dtype) * scale / math.sqrt(seen)
@@ -333,13 +332,8 @@ def mix_leaves(
 
 
 def _mix_forward(gates: Array, leaves: Array) -> tuple[Array, tuple[Array, list[Array]]]:
-    values = leaves[:, :, :, None]
-    gaps: list[Array] = []  # left − right at every gate, deepest level first
-    for level in reversed(range(leaves.shape[1].bit_length() - 1)):
-        left, right = jnp.split(values, 2, axis=1)
-        gaps.append(left - right)
-        values = right + level_of(gates, level)[:, :, None, :] * gaps[-1]
-    return jnp.mean(values[:, 0], axis=0), (gates, gaps)
+    values, gaps = mixed_upward(gates, leaves)
+    return jnp.mean(values, axis=0), (gates, gaps)
 
 
 def _mix_reverse(kept: tuple[Array, list[Array]], cotangent: Array) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self, cast
 
@@ -24,10 +25,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks
 from hedgerow._progress import reporter
-from hedgerow._warnings import VacuousCausalityWarning
+from hedgerow._warnings import OutlierWarning, VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
-from hedgerow.data import EmpiricalNominal, Nominal
+from hedgerow.data import EmpiricalNominal, Nominal, spreads
 from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy, listed
 from hedgerow.fitting import DEFAULT_AMBIGUITY, Parts, pose
@@ -41,6 +42,7 @@ EPSILONS = (0.03, 0.1, 0.3)
 SELECTIONS = ("best", "one-standard-error")
 
 
+@dataclass(eq=False, repr=False)
 class RobustPolicyCV(BaseEstimator):
     """A ``RobustPolicy`` whose settings are chosen by cross-validation.
 
@@ -75,6 +77,8 @@ class RobustPolicyCV(BaseEstimator):
         Processes for candidates that cannot share a program (orders, nominals, rules), by joblib.
     verbose : bool or callable
         True shows progress; a callable gets (done, in all, least loss so far).
+    outliers : {"warn", "clip", "error"}
+        As for ``RobustPolicy``; the whole history is looked at once, before it is split.
 
     Attributes
     ----------
@@ -97,37 +101,21 @@ class RobustPolicyCV(BaseEstimator):
     >>> search.fit(data.data[:500], data.target[:500]).best_params_  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        loss: Loss,
-        ambiguity: Ambiguity | None = None,
-        penalties: Sequence[float] = PENALTIES,
-        epsilons: Sequence[float] = EPSILONS,
-        orders: Sequence[int] | None = None,
-        nominals: Sequence[Nominal] | None = None,
-        rules: Sequence[Rule] | None = None,
-        solver: StochasticSolver | None = None,
-        cv: Any = 5,
-        selection: str = "best",
-        refit: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: Any = False,
-    ) -> None:
-        self.loss = loss
-        self.ambiguity = ambiguity
-        self.penalties = penalties
-        self.epsilons = epsilons
-        self.orders = orders
-        self.nominals = nominals
-        self.rules = rules
-        self.solver = solver
-        self.cv = cv
-        self.selection = selection
-        self.refit = refit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    loss: Loss
+    ambiguity: Ambiguity | None = None
+    penalties: Sequence[float] = PENALTIES
+    epsilons: Sequence[float] = EPSILONS
+    orders: Sequence[int] | None = None
+    nominals: Sequence[Nominal] | None = None
+    rules: Sequence[Rule] | None = None
+    solver: StochasticSolver | None = None
+    cv: Any = 5
+    selection: str = "best"
+    refit: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: Any = False
+    outliers: str = "warn"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try every candidate on every fold, choose, and train on all data."""
@@ -147,6 +135,7 @@ class RobustPolicyCV(BaseEstimator):
         if self.refit:
             policy = self.policy()
             with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OutlierWarning)  # said of the whole history
                 if self.ambiguity is None:  # nobody asked for a causal model by name
                     warnings.simplefilter("ignore", VacuousCausalityWarning)
                 self.best_estimator_ = policy.fit(X, y, sample_weight)
@@ -165,7 +154,7 @@ class RobustPolicyCV(BaseEstimator):
         _checks.one_of("selection", selection, SELECTIONS)
         among = None if penalties is None else _listed("penalties", penalties)
         family, model, steps = self._tried[self._pick(selection, among)]
-        return family.policy(self.loss, model, steps, self._seed)
+        return family.policy(self.loss, model, steps, self._seed).set_params(outliers=self.outliers)
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide, by what was chosen."""
@@ -217,7 +206,10 @@ class RobustPolicyCV(BaseEstimator):
         contexts = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
         outcomes = _checks.outcomes(y)
         check_consistent_length(contexts, outcomes)
-        return History(contexts, outcomes, _checks.weights(sample_weight, len(contexts)))
+        weights = _checks.weights(sample_weight, len(contexts))
+        names = getattr(self, "feature_names_in_", None)
+        contexts = spreads.mend("X", _checks.contexts(contexts), weights, self.outliers, names)
+        return History(contexts, spreads.mend("Y", outcomes, weights, self.outliers), weights)
 
     def _families(self) -> list[Family]:
         """Candidates, gathered by what can be trained in one program."""

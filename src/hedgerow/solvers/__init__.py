@@ -2,13 +2,21 @@
 
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.solvers.base import Solver
-from hedgerow.solvers.mlmc import MLMC
+from hedgerow.solvers.multilevel import MLMC
 from hedgerow.solvers.nested import NestedSGD
-from hedgerow.solvers.saa import SAA
+from hedgerow.solvers.sample_average import SAA
 from hedgerow.solvers.scgd import SCGD
 from hedgerow.solvers.scsc import SCSC
 from hedgerow.solvers.stochastic import StochasticSolver
-from hedgerow.solvers.training import At, Objective, Parameters, Solution, Step, TrainingProblem
+from hedgerow.solvers.training import (
+    At,
+    Interrupted,
+    Objective,
+    Parameters,
+    Solution,
+    Step,
+    TrainingProblem,
+)
 
 __all__ = [
     "MLMC",
@@ -16,6 +24,7 @@ __all__ = [
     "SCGD",
     "SCSC",
     "At",
+    "Interrupted",
     "NestedSGD",
     "Objective",
     "Parameters",

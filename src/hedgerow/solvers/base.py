@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
-from hedgerow._components import Component
-from hedgerow.ambiguity import Budget, Problem
+from hedgerow._components import ABSENT, Component, single
+from hedgerow.ambiguity import Budget, Problem, Setting
 from hedgerow.data import TrainingTable
 from hedgerow.kernels import Nodes
 from hedgerow.rules import FittedRule
-from hedgerow.solvers.training import Progress, Solution, TrainingProblem
+from hedgerow.solvers.training import Objective, Parameters, Progress, Solution, TrainingProblem
 
 SAMPLED_OUTCOME_NODES = 16
+ABOVE_FLOOR = 1e-4
+"""Working units above the smallest admissible penalty at which the search for one begins."""
 
 
 class Solver(Component):
@@ -26,10 +29,10 @@ class Solver(Component):
     is represented by a systematic sample of them.
     """
 
-    steps: int
-    nodes: Any
-    outcome_nodes: Any
-    outcomes_per_context: int
+    steps = ABSENT
+    nodes = ABSENT
+    outcome_nodes = ABSENT
+    outcomes_per_context = ABSENT
 
     def check(self) -> None:
         """Counts are whole and positive."""
@@ -63,14 +66,22 @@ class Solver(Component):
         Under a radius ``budget`` is what it leaves and ``penalty`` where to begin. ``table`` saves
         building the same one again for another model.
         """
-        return TrainingProblem.of(
-            problem,
-            rule,
-            self._rule(self.nodes),
-            self._outcome_rule(problem),
-            table or TrainingTable.build(problem.nominal, problem.units, self.outcomes_per_context),
-            penalty,
-            budget,
+        if table is None:
+            table = TrainingTable.build(problem.nominal, problem.units, self.outcomes_per_context)
+        nodes = self._rule(self.nodes), self._outcome_rule(problem)
+        setting = Setting(problem.working_loss(), problem.kernels, *nodes)
+        model = problem.working if penalty is None else problem.working.at_penalty(penalty)
+        parameters, fixed = rule.split()
+        model, budget = single(model), single(budget)
+        log_penalty = None
+        if budget is not None:
+            # at the floor itself, where a radius of order 1 may lead, the logarithm would be −∞
+            above = max(float(penalty or 0.0) - float(budget.floor), ABOVE_FLOOR)
+            log_penalty = jnp.log(jnp.asarray(above, jnp.float32))
+        return TrainingProblem(
+            Objective(fixed, table, single(setting), model, budget),
+            Parameters(parameters, log_penalty),
+            problem.model.slots(problem.nominal),
         )
 
     def _rule(self, nodes: Any) -> Nodes:

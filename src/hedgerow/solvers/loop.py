@@ -1,8 +1,8 @@
 """The one stochastic loop: compiled, any ambiguity model, any rule, any stochastic solver.
 
 A step asks the solver for a gradient, makes a direction of it, and goes there. Steps run in
-compiled stretches; between stretches the host reports progress, watches for trouble and can be
-interrupted without losing what was learned.
+compiled stretches; between stretches the host reports progress and watches for trouble. An
+interrupt carries along what was learned (``training.Interrupted``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from hedgerow.programs import program
 from hedgerow.solvers.training import (
     At,
+    Interrupted,
     Objective,
     Parameters,
     Progress,
@@ -78,7 +79,7 @@ def descend(
                 status = "stopped early"
                 break
     except KeyboardInterrupt:
-        status = "stopped early"
+        raise Interrupted(Solution(training.rule(state.average), history, "interrupted")) from None
     if status is None:
         status = "converged" if _settled(history) else "step limit"
     return Solution(training.rule(state.average), history, status)

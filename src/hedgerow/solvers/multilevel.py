@@ -1,7 +1,8 @@
-"""What randomised multilevel Monte Carlo adds to a biased gradient so that its mean is exact.
+"""Randomised multilevel Monte Carlo: gradients without bias, from few nodes on average.
 
-Let g_l be the gradient with effort 2^l times the least: for logarithms of averages 2^l as many
-nodes, for suprema 2^l as much effort to find them. g_0 is biased, g_∞ is not, and
+Nested sampling, plus a correction of random depth. Let g_l be the gradient with effort 2^l times
+the least: for logarithms of averages 2^l as many nodes, for suprema 2^l as much effort to find
+them. g_0 is biased, g_∞ is not, and
 
     E[ g_0 + (g_l − g_{l−1}) / P(l) ] = E g_∞,       P(l) = (1 − r)·r^{l−1},  l = 1, 2, …
 
@@ -26,12 +27,70 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from hedgerow.ambiguity import Tilt
 from hedgerow.data import Batch
 from hedgerow.kernels import NEVER
-from hedgerow.solvers.training import Objective, Parameters, masses
+from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.stochastic import StochasticSolver
+from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
 
 RATIO = 2**-1.5
 
 BlockAt = Callable[[Parameters, Array], tuple[Tilt, Batch]]
 """Exponents at some parameters over one block of nodes, and the contexts they are of."""
+
+
+class MLMC(StochasticSolver):
+    """Unbiased stochastic gradients. ``tracking`` is not used.
+
+    Logarithms of averages get more nodes at random, suprema (``CausalWasserstein``) more steps of
+    ascent. The means are exact if each outcome's log-moment is closed form or each context has one
+    outcome, and contexts bring all their outcomes; otherwise the averages over ``outcome_nodes``
+    and ``outcomes_per_context`` keep a bias of their own.
+    """
+
+    def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
+        """Refuse objectives whose bias is of another kind."""
+        reduction = objective.reduction(parameters)
+        if reduction.logs() is None and not reduction.is_linear():
+            name = type(objective.model).__name__
+            raise TypeError(
+                f"MLMC removes the bias of logarithms and of suprema, and the objective of {name} "
+                f"is made of neither: use NestedSGD (or write the `logs` of its reduction)."
+            )
+        return ()
+
+    def step(self, objective: Objective, at: At) -> Step:
+        """Add what a random level lacks, over its probability."""
+        parameters, (batch, key) = at.parameters, self.draw(objective, at.key)
+        coarse = objective.model.refined(objective.setting, 0)
+        found = nested_step(objective, at, batch, key, coarse)
+        key_level, key_blocks = jax.random.split(jax.random.fold_in(key, 1))
+        level = draw_level(key_level)
+        if coarse is not None:
+
+            def value(parameters: Parameters, doublings: Array) -> Array:
+                setting = objective.at(parameters).refined(objective.setting, doublings)
+                tilt = objective.tilt(parameters, batch, key, setting)
+                return objective.value(parameters, tilt, batch)
+
+            missing = more_effort(value, parameters, level)
+        elif objective.logs(parameters) is not None:
+
+            def block(parameters: Parameters, number: Array) -> tuple[Tilt, Batch]:
+                own = jax.random.fold_in(key_blocks, number)
+                logs: Any = objective.logs(parameters)
+                # one logarithm around everything: its average is over contexts, too
+                drawn = batch
+                if logs.spans_contexts():
+                    drawn = objective.table.draw(own, self.batch)
+                return objective.tilt(parameters, drawn, own), drawn
+
+            missing = more_nodes(block, objective, parameters, level)
+        else:
+            return found
+        weight = 1 / probability(level)
+        gradient = jax.tree_util.tree_map(
+            lambda own, more: jnp.add(own, weight * more), found.gradient, missing[0]
+        )
+        return Step(gradient, found.value + weight * missing[1], at.memory)
 
 
 def draw_level(key: PRNGKeyArray) -> Int[Array, ""]:
@@ -53,7 +112,7 @@ def more_nodes(
     Two passes over the same blocks: the logarithms of the averages over both halves, and, these
     being known, the gradient.
     """
-    reduction: Any = objective.reduction(parameters).logs()
+    reduction: Any = objective.logs(parameters)
     blocks = 2**level
     half = blocks // 2
 
@@ -75,7 +134,7 @@ def more_nodes(
 
     def surrogate(parameters: Parameters, block: Array) -> tuple[Array, Array]:
         """One block's part: where it differs between the halves' tilts and the whole's."""
-        reduction: Any = objective.reduction(parameters).logs()
+        reduction: Any = objective.logs(parameters)
         tilt, batch = block_at(parameters, block)
         mass = masses(tilt, batch)
         tops = tilt.log_weights + tilt.exponents

@@ -20,18 +20,19 @@ algorithm can be run and compared.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 from jaxtyping import Array
 
 from hedgerow import _checks
-from hedgerow.ambiguity import LogReduction
+from hedgerow._components import Component
+from hedgerow.ambiguity import LogReduction, Tilt
 from hedgerow.kernels import Anchored
 from hedgerow.solvers.nested import nested_step
 from hedgerow.solvers.stochastic import StochasticSolver
-from hedgerow.solvers.trackers import Trackers, followed, no_trackers, updated
+from hedgerow.solvers.trackers import Trackers, no_trackers, tracked_step
 from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
 
 
@@ -42,7 +43,13 @@ class Memory(NamedTuple):
     previous: Parameters | None
 
 
-class SCSC(StochasticSolver):
+class Tracked(Component):
+    """Brings the kind of trackers, as a first parameter."""
+
+    trackers: str = "per-context"
+
+
+class SCSC(StochasticSolver, Tracked):
     """Corrected tracking. Parameters as for every solver, and ``trackers``.
 
     Parameters
@@ -50,38 +57,6 @@ class SCSC(StochasticSolver):
     trackers : {"per-context", "shared"}
         One tracker per logarithm of the objective, or the printed algorithm's single one.
     """
-
-    def __init__(
-        self,
-        trackers: str = "per-context",
-        steps: int = 500,
-        batch: int = 64,
-        nodes: Any = 4,
-        outcome_nodes: Any = None,
-        outcomes_per_context: int = 32,
-        learning_rate: float = 0.01,
-        decay: str = "cosine",
-        averaging: float = 0.0,
-        optimizer: Any = None,
-        tracking: float = 0.2,
-        tolerance: float = 0.0,
-        stop_after: int | None = None,
-    ) -> None:
-        self.trackers = trackers
-        super().__init__(
-            steps=steps,
-            batch=batch,
-            nodes=nodes,
-            outcome_nodes=outcome_nodes,
-            outcomes_per_context=outcomes_per_context,
-            learning_rate=learning_rate,
-            decay=decay,
-            averaging=averaging,
-            optimizer=optimizer,
-            tracking=tracking,
-            tolerance=tolerance,
-            stop_after=stop_after,
-        )
 
     def check(self) -> None:
         """The kind of trackers is one of two."""
@@ -98,35 +73,28 @@ class SCSC(StochasticSolver):
 
     def step(self, objective: Objective, at: At) -> Step:
         """Mix this step's log-averages into the corrected ones."""
-        batch, key = self.draw(objective, at.key)
-        setting, memory = objective.setting, at.memory
+        drawn, memory = self.draw(objective, at.key), at.memory
         if not isinstance(memory, Memory):
-            return nested_step(objective, at, batch, key)
+            return nested_step(objective, at, *drawn)
+        logs, setting, previous = partial(self._followed, objective), objective.setting, None
         if memory.previous is None:  # the value at the nominal point comes along as a last node
             anchored = Anchored(setting.context_nodes)
             setting = eqx.tree_at(lambda s: s.context_nodes, setting, anchored)
+        else:
+            previous = at.parameters
 
-        def surrogate(parameters: Parameters) -> tuple[Array, tuple[Array, Array]]:
-            reduction: Any = self._followed(objective, parameters)
-            tilt = objective.tilt(parameters, batch, key, setting)
-            mass, reserved = masses(tilt, batch), objective.reserved(parameters)
-            now = reduction.levels(tilt.log_moments(), mass)
+        def drift(reduction: LogReduction, tilt: Tilt, now: Array) -> tuple[Any, Any]:
             if memory.previous is None:  # remembered relative to the value at the nominal point
-                drift = origin = tilt.exponents[:, :, -1]
-            else:
-                before = objective.tilt(memory.previous, batch, key, setting)
-                drift = now - reduction.levels(before.log_moments(), masses(before, batch))
-                origin = 0.0
-            slots, share = reduction.slots(tilt), self.tracking_at(at.step)
-            levels, trackers = updated(memory.trackers, slots, now, share, drift, origin)
-            function, value = followed(reduction, tilt, mass, levels)
-            return function + reserved, (value + reserved, trackers)
+                return tilt.exponents[:, :, -1], tilt.exponents[:, :, -1]
+            before = objective.tilt(memory.previous, *drawn, setting)
+            levels = reduction.levels(before.log_moments(), masses(before, drawn[0]))
+            return now - levels, 0.0
 
-        gradient, (value, trackers) = jax.grad(surrogate, has_aux=True)(at.parameters)
-        previous = None if memory.previous is None else at.parameters
-        return Step(gradient, value, Memory(trackers, previous))
+        share = self.tracking_at(at.step)
+        found = tracked_step(objective, at, drawn, memory.trackers, share, logs, drift, setting)
+        return found._replace(memory=Memory(found.memory, previous))
 
     def _followed(self, objective: Objective, parameters: Parameters) -> LogReduction | None:
         """The logarithms to follow: the objective's own, or one in the place of all."""
-        logs = objective.reduction(parameters).logs()
+        logs = objective.logs(parameters)
         return logs if logs is None or self.trackers == "per-context" else logs.pooled()

@@ -71,35 +71,18 @@ class StochasticSolver(Solver):
     """
 
     traced = ("steps", "learning_rate", "averaging", "tracking", "tolerance")
-
-    def __init__(
-        self,
-        steps: int = 500,
-        batch: int = 64,
-        nodes: Any = 4,
-        outcome_nodes: Any = None,
-        outcomes_per_context: int = 32,
-        learning_rate: float = 0.01,
-        decay: str = "cosine",
-        averaging: float = 0.0,
-        optimizer: optax.GradientTransformation | None = None,
-        tracking: float = 0.2,
-        tolerance: float = 0.0,
-        stop_after: int | None = None,
-    ) -> None:
-        self.steps = steps
-        self.batch = batch
-        self.nodes = nodes
-        self.outcome_nodes = outcome_nodes
-        self.outcomes_per_context = outcomes_per_context
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.averaging = averaging
-        self.optimizer = optimizer
-        self.tracking = tracking
-        self.tolerance = tolerance
-        self.stop_after = stop_after
-        self.check()
+    steps: int = 500
+    batch: int = 64
+    nodes: Any = 4
+    outcome_nodes: Any = None
+    outcomes_per_context: int = 32
+    learning_rate: float = 0.01
+    decay: str = "cosine"
+    averaging: float = 0.0
+    optimizer: optax.GradientTransformation | None = None
+    tracking: float = 0.2
+    tolerance: float = 0.0
+    stop_after: int | None = None
 
     def check(self) -> None:
         """Counts are whole and positive, rates are rates."""

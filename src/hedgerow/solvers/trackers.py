@@ -11,14 +11,21 @@ remembered, as far as a solver knows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
-from hedgerow.ambiguity import LogReduction, Tilt
+from hedgerow.ambiguity import LogReduction, Setting, Tilt
+from hedgerow.data import Batch
 from hedgerow.kernels import NEVER
+from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
 
 Trackers = Float[Array, " slots"]
+Drift = Callable[[LogReduction, Tilt, Array], tuple[ArrayLike, ArrayLike]]
+"""(reduction, this step's tilt and log-averages) → drift, and what u is remembered relative to."""
 
 
 def no_trackers(reduction: LogReduction, slots: int) -> Trackers:
@@ -26,40 +33,45 @@ def no_trackers(reduction: LogReduction, slots: int) -> Trackers:
     return jnp.full(reduction.count(slots), NEVER, jnp.float32)
 
 
-def updated(
+def tracked_step(
+    objective: Objective,
+    at: At,
+    drawn: tuple[Batch, PRNGKeyArray],
     trackers: Trackers,
-    slots: Array,
-    now: Array,
     share: ArrayLike,
-    drift: ArrayLike = 0.0,
-    origin: ArrayLike = 0.0,
-) -> tuple[Array, Trackers]:
-    """Return this step's estimates of u, and the trackers with them.
+    logs: Callable[[Parameters], LogReduction | None],
+    drift: Drift = lambda reduction, tilt, now: (0.0, 0.0),
+    setting: Setting | None = None,
+) -> Step:
+    """Mix this step's log-averages into the trackers, and differentiate with what they say.
 
-    What is remembered is u − ``origin``; ``share`` is β. What was never visited takes this step's
-    log-average as it is.
+    ``logs`` are the logarithms that are followed, ``share`` is β. What was never visited takes this
+    step's log-average as it is. The step's memory is the trackers.
     """
-    kept = trackers[slots]
-    mixed = log_mix(now, kept + drift, share)
-    levels = jax.lax.stop_gradient(jnp.where(kept > NEVER / 2, mixed, now))
-    return levels, trackers.at[slots].set(levels - origin)
+    batch, key = drawn
+
+    def surrogate(parameters: Parameters) -> tuple[Array, tuple[Array, Array]]:
+        """A function whose gradient is T·Σ mass·exp(e − u)·∇e, with that of T; the value."""
+        reduction: Any = logs(parameters)
+        tilt = objective.tilt(parameters, batch, key, setting)
+        mass, reserved = masses(tilt, batch), objective.reserved(parameters)
+        now, slots = reduction.levels(tilt.log_moments(), mass), reduction.slots(tilt)
+        moved, origin = drift(reduction, tilt, now)
+        kept = trackers[slots]
+        mixed = jnp.where(kept > NEVER / 2, _log_mix(now, kept + moved, share), now)
+        levels = jax.lax.stop_gradient(mixed)
+        exponents = tilt.log_weights + tilt.exponents - reduction.per_node(levels)
+        weights = jax.lax.stop_gradient(mass[:, :, None] * jnp.exp(exponents))
+        value = reduction.of_levels(levels, mass)
+        temperature = jax.lax.stop_gradient(jnp.asarray(reduction.temperature))
+        function = value + temperature * jnp.sum(weights * tilt.exponents)
+        return function + reserved, (value + reserved, trackers.at[slots].set(levels - origin))
+
+    gradient, (value, remembered) = jax.grad(surrogate, has_aux=True)(at.parameters)
+    return Step(gradient, value, remembered)
 
 
-def followed(
-    reduction: LogReduction, tilt: Tilt, mass: Float[Array, "b g"], levels: Array
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Return a function whose gradient is T·Σ mass·exp(e − u)·∇e, and the value.
-
-    The value's own derivative is that of T; the rule acts through the exponents.
-    """
-    exponents = tilt.log_weights + tilt.exponents - reduction.per_node(levels)
-    weights = jax.lax.stop_gradient(mass[:, :, None] * jnp.exp(exponents))
-    value = reduction.of_levels(levels, mass)
-    temperature = jax.lax.stop_gradient(jnp.asarray(reduction.temperature))
-    return value + temperature * jnp.sum(weights * tilt.exponents), value
-
-
-def log_mix(now: Array, remembered: Array, share: ArrayLike) -> Array:
+def _log_mix(now: Array, remembered: Array, share: ArrayLike) -> Array:
     """log( (1−share)·e^remembered + share·e^now )."""
     old = jnp.log1p(-jnp.minimum(share, 1 - 1e-6)) + remembered
     return jnp.logaddexp(old, jnp.log(share) + now)

@@ -18,10 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow._components import single
-from hedgerow.ambiguity import Ambiguity, Budget, Problem, Reduction, Setting, Tilt
+from hedgerow.ambiguity import Ambiguity, Budget, LogReduction, Reduction, Setting, Tilt
 from hedgerow.data import Batch, TrainingTable
-from hedgerow.kernels import Nodes
 from hedgerow.rules import FittedRule
 
 Progress = Callable[[int, int, float, FittedRule], None]
@@ -53,6 +51,10 @@ class Objective(eqx.Module):
     def reduction(self, parameters: Parameters) -> Reduction:
         """Return how log-moments become the value."""
         return self.at(parameters).reduction()
+
+    def logs(self, parameters: Parameters) -> LogReduction | None:
+        """Return the reduction as logarithms that can be followed; None if it is none such."""
+        return self.reduction(parameters).logs()
 
     def reserved(self, parameters: Parameters) -> Float[Array, ""] | float:
         """λ·ρ̄ under a radius."""
@@ -86,34 +88,6 @@ class TrainingProblem(NamedTuple):
     start: Parameters
     slots: int
 
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        rule: FittedRule,
-        context_nodes: Nodes,
-        outcome_nodes: Nodes | None,
-        table: TrainingTable,
-        penalty: float | None = None,
-        budget: Budget | None = None,
-    ) -> TrainingProblem:
-        """Put together what a solver trains on.
-
-        Under a radius ``budget`` is what it leaves and ``penalty`` where to begin.
-        """
-        setting = Setting(problem.working_loss(), problem.kernels, context_nodes, outcome_nodes)
-        model = problem.working if penalty is None else problem.working.at_penalty(penalty)
-        parameters, fixed = rule.split()
-        model, budget = single(model), single(budget)
-        log_penalty = None
-        if budget is not None:
-            log_penalty = jnp.log(jnp.asarray(model.penalty - budget.floor, jnp.float32))
-        return cls(
-            Objective(fixed, table, single(setting), model, budget),
-            Parameters(parameters, log_penalty),
-            problem.model.slots(problem.nominal),
-        )
-
     def rule(self, parameters: Parameters) -> FittedRule:
         """Return the rule with these parameters."""
         return eqx.combine(parameters.rule, self.objective.fixed)
@@ -139,13 +113,22 @@ class Step(NamedTuple):
 class Solution(NamedTuple):
     """Outcome of a run.
 
-    ``status`` is "converged", "step limit", "stopped early" (no progress, or interrupted) or
-    "diverged" (the last finite parameters are kept).
+    ``status`` says how it ended: "converged" (the objective stood still at the end of the run),
+    "step limit" (it had not yet), "stopped early" (no progress, as ``tolerance`` has it),
+    "interrupted", or "diverged" (the last finite parameters are kept).
     """
 
     rule: FittedRule
     history: np.ndarray
     status: str
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt during training, with what had been learned by then."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__()
+        self.solution = solution
 
 
 def masses(tilt: Tilt, batch: Batch) -> Float[Array, "b g"]:

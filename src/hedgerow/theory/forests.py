@@ -13,15 +13,13 @@ terms are at most (w_i·u/τ)²/4, so D gates on a route count as √D and not a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float
 from scipy.spatial.distance import pdist
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
-from hedgerow.describe.parts import Missing
+from hedgerow.describe.parts import offered
 from hedgerow.estimator import RobustPolicy
 from hedgerow.rules import FittedRule
 from hedgerow.rules.forest_arrays import ForestArrays
@@ -82,8 +80,7 @@ def forest_constants(rule: FittedRule) -> ForestConstants:
     from M_k is ψ·ω·(2M_k + (1−2s)·ω) with ω = w·u/τ, in the mean square at most (½√k + ¼)²·W⁴/τ⁴.
     """
     _checks.instance("rule", rule, FittedRule, "a fitted forest, such as rule_ of a fitted policy")
-    trees = _trees_of(rule)
-    return constants_of(trees.weights, trees.leaves)
+    return constants_of(_trees_of(rule))
 
 
 def policy_constants(policy: RobustPolicy) -> ForestConstants:
@@ -93,25 +90,20 @@ def policy_constants(policy: RobustPolicy) -> ForestConstants:
     are divided by their features' standard deviations and every leaf multiplied by the decisions'
     units before norms are taken, so a feature that no gate looks at costs nothing.
     """
-    _checks.instance("policy", policy, RobustPolicy, "a fitted hedgerow.RobustPolicy")
-    check_is_fitted(policy, "rule_")
-    units = policy.units_
+    units = _checks.fitted_policy(policy).units_
     trees = _trees_of(policy.rule_, policy.n_features_in_)
-    return constants_of(trees.weights * units.x_factor, trees.leaves * units.z_unit)
+    weights, leaves = trees.weights * units.x_factor, trees.leaves * units.z_unit
+    return constants_of(replace(trees, weights=weights, leaves=leaves))
 
 
-def constants_of(
-    weights: Float[np.ndarray, "t g d"], leaves: Float[np.ndarray, "t l k"]
-) -> ForestConstants:
-    """Return the constants of a forest given by its leaves and its gates' weights over τ."""
-    depth = leaves.shape[1].bit_length() - 1
-    routes = [2**level - 1 + np.arange(2**depth) % 2**level for level in range(depth)]
-    on_route = np.stack(routes, axis=1)
+def constants_of(trees: ForestArrays) -> ForestConstants:
+    """Return the constants of a forest given by its numbers, in their units."""
+    depth, weights, leaves = trees.depth, trees.weights, trees.leaves
     gate_norms = np.linalg.norm(weights, axis=2).max(axis=1)
     spreads = np.array([pdist(tree).max() / 2 for tree in leaves])
     # a squared operator norm is the largest eigenvalue of the gates' Gram matrix; tree by tree,
     # since all gates on all routes at once may be too many
-    grams = (gates @ gates.swapaxes(1, 2) for gates in (tree[on_route] for tree in weights))
+    grams = (gates @ gates.swapaxes(1, 2) for gates in (tree[trees.on_route] for tree in weights))
     squared_routes = np.array([np.linalg.eigvalsh(gram)[:, -1].max() for gram in grams])
     increments = sum((math.sqrt(level) / 2 + 0.25) ** 2 for level in range(depth))
     curvatures = np.minimum(squared_routes / 2, math.sqrt(increments) * gate_norms**2)
@@ -126,7 +118,5 @@ def constants_of(
 
 
 def _trees_of(rule: FittedRule, n_features: int | None = None) -> ForestArrays:
-    trees = rule.trees(n_features)
-    if trees is None:
-        raise Missing(rule, "trees", "Only rules with trees have these constants")
-    return trees
+    needed = "Only rules with trees have these constants"
+    return offered(rule.trees(n_features), rule, "trees", needed)

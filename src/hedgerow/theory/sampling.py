@@ -13,8 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow.theory.constants import CompositionalConstants
-from hedgerow.theory.logarithms import LARGEST_EXACT, Triple, exponential, log_whole, logarithms
+from hedgerow.theory.constants import (
+    LARGEST_EXACT,
+    CompositionalConstants,
+    Triple,
+    exponential,
+    log_whole,
+    logarithms,
+)
 
 
 @dataclass(frozen=True)
@@ -126,17 +132,12 @@ def saa_failure_probability(
     log_rates, base = _saa_terms(
         constants, accuracy, dimension, diameter, net, net_constant, variances, slack
     )
-    if isinstance(sizes, SampleSizes):
-        contexts, moves, outcome_moves = sizes.log_sizes
-    else:
-        contexts, moves, outcome_moves = logarithms("sizes", sizes)
-    pairs = contexts + moves + math.log(constants.outcomes_per_context)
-    repeats = (0.0, contexts, pairs)
+    log_sizes = sizes.log_sizes if isinstance(sizes, SampleSizes) else logarithms("sizes", sizes)
+    contexts, moves, _ = log_sizes
+    repeats = (0.0, contexts, contexts + moves + math.log(constants.outcomes_per_context))
     terms = [
         base + repeat - exponential(log_rate + log_size)
-        for repeat, log_rate, log_size in zip(
-            repeats, log_rates, (contexts, moves, outcome_moves), strict=True
-        )
+        for repeat, log_rate, log_size in zip(repeats, log_rates, log_sizes, strict=True)
     ]
     return exponential(min(float(np.logaddexp.reduce(terms)), 0.0))
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow.theory.constants import CompositionalConstants
-from hedgerow.theory.logarithms import exponential, log_whole
+from hedgerow.theory.constants import CompositionalConstants, exponential, log_whole
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ early is in the second marginal alone.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -31,13 +32,13 @@ class Factors(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class EntropicFactors:
     """Factors of the plan that scalings of the target define at an epsilon > 0 (see ``forms``)."""
 
-    def __init__(self, problem: TransportProblem, epsilon: float, log_scaling: np.ndarray) -> None:
-        self.problem = problem
-        self.epsilon = epsilon
-        self.log_scaling = log_scaling
+    problem: TransportProblem
+    epsilon: float
+    log_scaling: Float[np.ndarray, " target_cells"]
 
     @cached_property
     def arrivals(self) -> Float[np.ndarray, "source_outcomes target_contexts"]:

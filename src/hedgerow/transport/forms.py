@@ -134,15 +134,12 @@ class PlainCloud:
         sums = self.kernel @ factor
         normaliser = self.normaliser + np.log(sums)
         second = factor * ((self.mass / sums) @ self.kernel)
-        lost = second < SAFE
-        second[lost] = 1.0
+        lost = _lost(second, len(self.mass))
         log_second = np.log(second)
-        if lost.any():
-            columns = np.flatnonzero(lost)
-            rows = (np.log(self.mass) - normaliser)[:, None]
-            for part in np.array_split(columns, 1 + columns.size * len(rows) // BLOCK):
-                terms = self.log_kernel[:, part] + rows
-                log_second[part] = log_scaling[part] + log_sum_exp(terms.T)
+        rows = (np.log(self.mass) - normaliser)[:, None]
+        for part in lost:
+            terms = self.log_kernel[:, part] + rows
+            log_second[part] = log_scaling[part] + log_sum_exp(terms.T)
         return log_second, float(self.mass @ normaliser)
 
     def _absorb(self, log_scaling: np.ndarray) -> None:
@@ -191,15 +188,13 @@ class CausalCloud:
         second = np.concatenate(
             [self.kernel[piece] @ row for piece, row in zip(self.pieces, weight, strict=True)]
         )
-        lost = second < SAFE
-        second[lost] = 1.0
+        lost = _lost(second, weight.shape[1])
         log_second = np.log(second) + level[self.cell_context] + log_scaling - self.absorbed
-        if lost.any():
-            cells = np.flatnonzero(lost)
-            log_weight += gain - arrivals
-            for part in np.array_split(cells, 1 + cells.size * weight.shape[1] // BLOCK):
-                terms = self.log_outcome_kernel[part] + log_weight[self.cell_context[part]]
-                log_second[part] = log_scaling[part] + log_sum_exp(terms)
+        for part in lost:
+            context = self.cell_context[part]
+            weights = log_weight[context] + (gain[context] - arrivals[context])
+            terms = self.log_outcome_kernel[part] + weights
+            log_second[part] = log_scaling[part] + log_sum_exp(terms)
         return log_second, float(self.mass @ normaliser)
 
     def _absorb(self, log_scaling: np.ndarray) -> None:
@@ -208,3 +203,10 @@ class CausalCloud:
         exponents -= self.arrivals[self.cell_context]
         self.kernel = np.exp(exponents, out=exponents)
         self.absorbed = log_scaling.copy()
+
+
+def _lost(second: np.ndarray, terms: int) -> list[np.ndarray]:
+    """Columns that underflow, in parts of bounded work; what they hold becomes 1."""
+    columns = np.flatnonzero(second < SAFE)
+    second[columns] = 1.0
+    return np.array_split(columns, 1 + columns.size * terms // BLOCK) if columns.size else []

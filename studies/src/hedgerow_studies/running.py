@@ -13,8 +13,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import secrets
-import signal
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -23,7 +21,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +28,7 @@ import jax
 
 from hedgerow import _checks
 from hedgerow_studies.cells import Cell, Cells
+from hedgerow_studies.worker_start import begin
 
 ENGINES = ("local", "dask")
 Depends = dict[str, Any]
@@ -46,9 +44,6 @@ ONE_THREAD = {
         "MKL_NUM_THREADS",
     )
 }
-MOST_MAPS = 10_000
-"""Memory maps at which a process lets go of its compiled programs. So many programs fill about
-3 GB, and at the kernel's limit (65,530 by default) the process would die."""
 
 
 class Work(Protocol):
@@ -194,43 +189,9 @@ def _kept(store: Cells, cell: Cell) -> Result:
 
 def _computed(work: Work, cell: Cell) -> Result:
     start = time.perf_counter()
-    with warnings.catch_warnings(), _uninterrupted():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # thousands of fits; what matters is in the result
-        result = Result(work.run(cell), time.perf_counter() - start)
-    _let_go_of_programs()
-    return result
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Around work whose result is kept: an interrupt on the way ends it, whatever else hears of it.
-
-    A solver takes an interrupt for the wish to stop training and returns the rule it has, which is
-    right for whoever waits for it, and wrong for a study, where it would pass for a result.
-    """
-    if threading.current_thread() is not threading.main_thread():  # others hear of none
-        yield
-        return
-    asked = []
-
-    def note(number: int, frame: Any) -> None:
-        asked.append(number)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if asked:
-        raise KeyboardInterrupt
-
-
-def _let_go_of_programs() -> None:
-    """Drop compiled programs where they have piled up (which only Linux tells)."""
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
+        return Result(work.run(cell), time.perf_counter() - start)
 
 
 # --------------------------------------------------------------------------- in other processes
@@ -257,26 +218,13 @@ def _processes(jobs: int) -> Iterator[tuple[Executor, Callable[[], int]]]:
     """Processes of this machine that end with this one, and at once if the run is stopped."""
     others = set(multiprocessing.active_children())
     fresh = multiprocessing.get_context("spawn")  # JAX does not survive a fork
-    with _one_thread(), ProcessPoolExecutor(jobs, fresh, initializer=_begin) as pool:
+    with _one_thread(), ProcessPoolExecutor(jobs, fresh, initializer=begin) as pool:
         try:
             yield pool, lambda: jobs
         finally:
             # whatever is still in flight would be stored by nobody
             for child in set(multiprocessing.active_children()) - others:
                 child.terminate()
-
-
-def _begin() -> None:
-    """In a new process: interrupts are for cells, and nothing outlives the one that asked."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            wait_for([parent.sentinel])
-            os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager

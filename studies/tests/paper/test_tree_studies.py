@@ -87,8 +87,9 @@ def test_the_tree_is_trained_once_for_all_studies():
 def test_a_small_tree_goes_through_text_and_takes_all_its_routes():
     found = market()
     window = Horizon("2020-05", "2020-05", window=60, holding=10, pool=4).windows(found)[0]
-    solver = hr.NestedSGD(steps=5, batch=16)
+    solver = hr.NestedSGD(steps=100, batch=16)
     policy = tree_studies.soft_tree(window, found.features, hr.ERM(), None, solver)
+    assert policy.status_ != "constant"
     again = from_text(tree_studies.to_text(policy))
     days = pd.DataFrame(window.contexts, columns=list(found.features))
     np.testing.assert_array_equal(again.predict(days), policy.predict(days))

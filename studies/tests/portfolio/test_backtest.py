@@ -306,6 +306,7 @@ def test_diverged_choices_are_told_of_in_one_sentence(tmp_path, recwarn, monkeyp
     assert "2 of 3 choices of CMV (forest) and 3 of 3 choices of SDRO (forest);" in diverged(both)
 
 
+@pytest.mark.slow
 def test_constant_covariates_are_told_of_once(tmp_path, recwarn):
     returns, levels = tables()
     levels["level 1"] = 7.0

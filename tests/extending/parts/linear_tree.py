@@ -36,8 +36,7 @@ class FittedLinearTree(FittedRule):
 class LinearTree(Rule):
     """A tree of a given depth."""
 
-    def __init__(self, depth=1):
-        self.depth = depth
+    depth: int = 1
 
     def build(self, key, start):
         raw, leaves = start.raw, 2**self.depth

@@ -12,8 +12,7 @@ from hedgerow.data import Nominal
 class RecentNominal(Nominal):
     """The last row counts twice as much as the one ``half_life`` rows before."""
 
-    def __init__(self, half_life=100.0):
-        self.half_life = half_life
+    half_life: float = 100.0
 
     def build(self, X, Y, weights):
         age = np.arange(len(X))[::-1]

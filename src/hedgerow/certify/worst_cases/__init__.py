@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from hedgerow.ambiguity import Ambiguity
-from hedgerow.certify.value import Certified, certified
+from hedgerow.certify.value import Evaluation, evaluated
 from hedgerow.certify.worst_cases.base import Draws, WorstCase
 from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase, moved, reweighted
 from hedgerow.certify.worst_cases.smooth import SmoothWorstCase
@@ -36,7 +36,7 @@ def worst_case(
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
-    found = certified(policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state)
+    found = evaluated(policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state)
     if not np.isfinite(found.robust.value):
         raise ValueError(
             "The robust value is infinite at this penalty, so no distribution attains it; raise "
@@ -49,17 +49,17 @@ def worst_case(
 class WorstCaseMaker:
     """The kinds of worst cases that a model chooses from (``Ambiguity.worst_case``)."""
 
-    def __init__(self, certified: Certified) -> None:
-        self.certified = certified
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
 
     def reweighted(self) -> DiscreteWorstCase:
         """The nominal points, weighted by the derivatives of the value in their losses."""
-        return reweighted(self.certified)
+        return reweighted(self.evaluation)
 
     def moved(self) -> DiscreteWorstCase:
         """Each nominal point at its maximiser."""
-        return moved(self.certified)
+        return moved(self.evaluation)
 
     def gibbs(self) -> SmoothWorstCase:
         """A mixture of kernels tilted by the loss."""
-        return SmoothWorstCase(self.certified.robust, self.certified)
+        return SmoothWorstCase(self.evaluation.robust, self.evaluation)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow.certify.value import Certified
+from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
 
 
@@ -74,7 +74,7 @@ class DiscreteWorstCase(WorstCase):
         return np.array([mass.get(row.tobytes(), 0.0) for row in points + 0.0])
 
 
-def reweighted(found: Certified) -> DiscreteWorstCase:
+def reweighted(found: Evaluation) -> DiscreteWorstCase:
     """The nominal points where they are, with the weights that attain the value."""
     nominal = found.problem.nominal
     owner = nominal.entry_context
@@ -83,7 +83,7 @@ def reweighted(found: Certified) -> DiscreteWorstCase:
     return DiscreteWorstCase(found.robust, x, y, weights / weights.sum(), x, y, owner)
 
 
-def moved(found: Certified) -> DiscreteWorstCase:
+def moved(found: Evaluation) -> DiscreteWorstCase:
     """Each nominal point at its maximiser; under a radius, a mixture of two penalties'."""
     nominal = found.problem.nominal
     owner = nominal.entry_context
@@ -102,7 +102,7 @@ def moved(found: Certified) -> DiscreteWorstCase:
     )
 
 
-def _mixture(found: Certified) -> list[tuple[float, float]]:
+def _mixture(found: Evaluation) -> list[tuple[float, float]]:
     """Shares and penalties whose maximisers together use exactly what a radius allows.
 
     At the best penalty a context may have two equally good maximisers, one nearer and one further
@@ -119,7 +119,7 @@ def _mixture(found: Certified) -> list[tuple[float, float]]:
     return [(1 - share, more), (share, less)]
 
 
-def _moved(found: Certified, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+def _moved(found: Evaluation, penalty: float) -> tuple[np.ndarray, np.ndarray]:
     """Where each entry of the nominal distribution is moved at a penalty, in the data's units."""
     nominal, units = found.problem.nominal, found.problem.units
     x = np.empty_like(nominal.contexts)

@@ -29,7 +29,7 @@ from hedgerow import _checks
 from hedgerow._components import double
 from hedgerow.ambiguity import Perturbed, Setting, SinkhornAmbiguity, decide
 from hedgerow.certify.moments import EXPONENTS_AT_ONCE
-from hedgerow.certify.value import Certified
+from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
 from hedgerow.data import Batch
 from hedgerow.kernels import NEVER, Kernel, Nodes, Sobol
@@ -49,7 +49,7 @@ class SmoothWorstCase(WorstCase):
     or with respect to the reference measure, where there is one.
     """
 
-    certified: Certified
+    evaluation: Evaluation
 
     def density(self, x: Any, y: Any) -> np.ndarray:
         """Return the density at points (x, y)."""
@@ -81,7 +81,7 @@ class SmoothWorstCase(WorstCase):
         the loss has a closed form; over a discrete reference measure everything is.
         """
         n = _checks.count("n", n)
-        moments, problem = self.certified.moments, self.certified.problem
+        moments, problem = self.evaluation.moments, self.evaluation.problem
         nominal, units = problem.nominal, problem.units
         exact = moments.setting.context_nodes.reference() is not None
         rng = np.random.default_rng(_checks.count("seed", seed, 0))
@@ -93,7 +93,7 @@ class SmoothWorstCase(WorstCase):
         key = jax.random.key(int(rng.integers(2**31)), impl="rbg")
         parts = []
         with jax.enable_x64(True):
-            model, rule = self._model(), double(self.certified.rule)
+            model, rule = self._model(), double(self.evaluation.rule)
             setting = eqx.tree_at(
                 lambda s: s.outcome_nodes,
                 moments.setting,
@@ -116,14 +116,14 @@ class SmoothWorstCase(WorstCase):
 
     def _draws_outcomes(self) -> bool:
         """Whether the loss draws tilted outcomes itself."""
-        setting = self.certified.moments.setting
+        setting = self.evaluation.moments.setting
         closed = setting.loss.closed_moments(setting.moving().outcome)
         known = closed is not None and closed.tilted_outcome is not None
         return setting.outcome_nodes is None and known
 
     def _draw_entries(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions of contexts among those the dual looked at, and places of outcomes therein."""
-        moments, nominal = self.certified.moments, self.certified.problem.nominal
+        moments, nominal = self.evaluation.moments, self.evaluation.problem.nominal
         position = rng.choice(len(moments.contexts), n, p=moments.share / moments.share.sum())
         below = np.concatenate([[0.0], np.cumsum(nominal.entry_mass)])
         start = nominal.start[moments.contexts[position]]
@@ -135,20 +135,20 @@ class SmoothWorstCase(WorstCase):
     def _tilted_nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of each context's tilted nodes: (contexts, groups, d) each."""
         parts = [_tilted_moments(seen, perturbed) for seen, perturbed in self._seen()]
-        total = len(self.certified.moments.contexts)
+        total = len(self.evaluation.moments.contexts)
         mean, deviation = (
             np.concatenate([np.asarray(p[i]) for p in parts])[:total] for i in (0, 1)
         )
         return mean, deviation
 
     def _model(self) -> SinkhornAmbiguity:
-        model: Any = self.certified.moments.model
-        return model.at_penalty(jnp.asarray(self.certified.penalty))
+        model: Any = self.evaluation.moments.model
+        return model.at_penalty(jnp.asarray(self.evaluation.penalty))
 
     def _seen(self) -> Iterator[tuple[_Seen, Perturbed]]:
         """All contexts, in pieces, with where the dual moved them."""
-        moments, dual = self.certified.moments, self.certified.dual
-        for some, batch, perturbed in moments.pieces(self.certified.penalty):
+        moments, dual = self.evaluation.moments, self.evaluation.dual
+        for some, batch, perturbed in moments.pieces(self.evaluation.penalty):
             log_moments = jnp.asarray(dual.log_moments[some])
             yield _Seen(self._model(), moments.setting, batch, log_moments), perturbed
 
@@ -156,7 +156,7 @@ class SmoothWorstCase(WorstCase):
         """Log of a sum over all contexts, in pieces of contexts and of points."""
         totals = np.full(len(points), -np.inf)
         with jax.enable_x64(True):
-            decisions = np.asarray(_decide(double(self.certified.rule), jnp.asarray(points)))
+            decisions = np.asarray(_decide(double(self.evaluation.rule), jnp.asarray(points)))
             for seen, _ in self._seen():
                 at_once = max(1, EXPONENTS_AT_ONCE // seen.batch.outcome_mass.size)
                 for start in range(0, len(points), at_once):
@@ -166,16 +166,16 @@ class SmoothWorstCase(WorstCase):
         return totals
 
     def _points(self, x: Any) -> np.ndarray:
-        units = self.certified.problem.units
+        units = self.evaluation.problem.units
         return units.contexts(rows("x", x, len(units.x_centre)), np.float64)
 
     def _outcomes(self, y: Any) -> np.ndarray:
-        units = self.certified.problem.units
+        units = self.evaluation.problem.units
         return units.outcomes(rows("y", y, len(units.y_unit)), np.float64)
 
     def _volume(self, coordinates: str) -> float:
         """Return the volume of a unit cube of working units, in the data's units."""
-        setting, units = self.certified.moments.setting, self.certified.problem.units
+        setting, units = self.evaluation.moments.setting, self.evaluation.problem.units
         if setting.context_nodes.reference() is not None:
             return 1.0
         free = np.asarray(setting.moving().context.scale) > 0

@@ -26,6 +26,8 @@ ROUNDING = 1e-10
 ROWS_AT_ONCE = 1024
 MEMORY = 256e6
 """Bytes of inverses kept before bases that were seldom optimal are forgotten."""
+AT_ONCE = 32e6
+"""Bytes of one array that are worked on at a time while bases are enumerated."""
 FRONT, WIDE_FRONT = 128, 2048
 """Vertices among which a walk picks its start: few if every step is known, many if steps cost."""
 STEPS_PER_ROW_OF_MATRIX = 50
@@ -62,9 +64,11 @@ class BasisPool:
         """Visit bases breadth-first; True if there are at most ``limit`` and all are known."""
         m = len(self.matrix)
         limit = min(limit, self.capacity // 2)
+        needed = 8 * m * max(self.matrix.shape[1], m**2)  # a basis's pivots, and their inverses
+        at_once = int(min(max(AT_ONCE / needed, 1), ROWS_AT_ONCE // 4))
         done = 0
         while done < self.size <= limit:
-            front = np.arange(done, min(self.size, done + ROWS_AT_ONCE // 4))
+            front = np.arange(done, min(self.size, done + at_once))
             self._pivot(np.repeat(front, m), np.tile(np.arange(m), len(front)))
             done = front[-1] + 1
         self.complete = self.size <= limit

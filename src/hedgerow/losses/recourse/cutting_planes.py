@@ -24,7 +24,7 @@ GROUPS = 20
 TRIALS = 300
 TOLERANCE = 1e-8
 FARTHEST = 1e9
-"""In first radii: a minimum farther away is taken for none."""
+"""In units of decisions: a minimum farther away is taken for none."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -33,24 +33,37 @@ def minimise_mean(
     evaluate: Evaluate,
     weights: np.ndarray,
     decision_set: DecisionSet,
-    radius: float = 1.0,
+    unit: np.ndarray | float = 1.0,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return a minimiser of the mean of ``evaluate(z) = (losses (n,), subgradients (n, d))``.
 
-    ``radius`` is a first guess of how far from ``start`` it may lie; None: the middle of the set.
+    ``unit`` is a first guess of how large decisions are, and how far from ``start`` the best one
+    may lie; None: the middle of the set. The solver sees numbers of order one.
     """
+    unit = np.where(decision_set.scalable, unit, 1.0)
     share = weights / weights.sum()
-    master = _Master(decision_set, share)
+    working = decision_set.in_units(unit)
     if start is None:
-        start = np.asarray(decision_set.from_raw(jnp.zeros(decision_set.dimension)), np.float64)
-    best = start
+        start = np.asarray(working.from_raw(jnp.zeros(len(unit))), np.float64) * unit
+    losses, slopes = evaluate(start)
+    loss_unit = abs(share @ losses) or np.abs(share @ slopes * unit).max() or 1.0
+
+    def rescaled(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        losses, slopes = evaluate(point * unit)
+        return losses / loss_unit, slopes * unit / loss_unit
+
+    return unit * _minimise(rescaled, _Master(working, share), start / unit)
+
+
+def _minimise(evaluate: Evaluate, master: _Master, best: np.ndarray) -> np.ndarray:
+    """Cutting planes in a box that follows the best point, in units of order one."""
     value = master.cut(evaluate, best)
-    first_radius = radius
+    radius = 1.0
     for _ in range(TRIALS):
         point, promised = master.minimise(best - radius, best + radius)
         # by convexity a promise in a small box bounds the one in the first box
-        if (value - promised) * max(1.0, first_radius / radius) <= TOLERANCE * abs(value):
+        if (value - promised) * max(1.0, 1 / radius) <= TOLERANCE * abs(value):
             break
         reached = master.cut(evaluate, point)
         if reached < value - 0.1 * (value - promised):
@@ -59,7 +72,7 @@ def minimise_mean(
             radius *= 4.0 if at_edge else 1.0
         else:
             radius /= 2.0
-        if radius > FARTHEST * first_radius or not np.isfinite(value):
+        if radius > FARTHEST or not np.isfinite(value):
             raise ValueError(
                 "The loss has no finite best constant decision on these outcomes; check that it is "
                 "bounded below on its decision set."

@@ -1,0 +1,147 @@
+"""Resistant scales: centres and spreads that a few bad rows cannot move, and who the bad rows are.
+
+    deviation   |v − median|
+    fence       10 × the 0.9-quantile of the deviations: about 16 standard deviations of a Gaussian
+    spread      standard deviation of what lies within the fence
+
+Clean data lie within their fence, so there the spread is the standard deviation; nearly one in ten
+values may be anything. Values at the median itself have no say in the fence: on most days there is
+no rain, and no demand for some goods. Where nine in ten values are the same, and not 0, the fence
+is ten times that value.
+
+A value beyond its fence looks like a typo. It stays where it is unless the user says otherwise: it
+only takes no part in scales.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from hedgerow import _checks
+from hedgerow._warnings import OutlierWarning
+from hedgerow.describe.numbers import counted, number
+
+MEDIAN, MOST = 0.5, 0.9
+FENCE = 10.0
+JUST_BELOW = 1e-9
+"""Off a quantile's level, so that rounding does not decide between two neighbours."""
+NAMED = 5
+"""Rows that a warning lists."""
+CHOICES = ("warn", "clip", "error")
+
+
+class Spreads(NamedTuple):
+    """Mean and standard deviation of each column within its fence, and the fence's ends."""
+
+    centre: Float[np.ndarray, " d"]
+    deviation: Float[np.ndarray, " d"]
+    low: Float[np.ndarray, " d"]
+    high: Float[np.ndarray, " d"]
+
+    @classmethod
+    def measure(cls, values: Float[np.ndarray, "n d"], mass: Float[np.ndarray, " n"]) -> Spreads:
+        """Read them off weighted rows; a constant column deviates by exactly 0."""
+        found = [_column(column, mass) for column in values.T]
+        return cls(*(np.array(part) for part in zip(*found, strict=True)))
+
+    def within(self, values: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, "n d"]:
+        """Which values lie within the fences."""
+        return (values >= self.low) & (values <= self.high)
+
+    def varies(self, least: float) -> Bool[np.ndarray, " d"]:
+        """Which columns deviate by more than this share of their size."""
+        return self.deviation > least * np.abs(self.centre)
+
+
+def mend(
+    kind: str,
+    values: Float[np.ndarray, "n d"],
+    mass: Float[np.ndarray, " n"],
+    outliers: str,
+    names: Sequence[Any] | None = None,
+) -> Float[np.ndarray, "n d"]:
+    """Deal with values that look like typos as the user wishes, and say which they are.
+
+    ``kind`` is what the rows are called, "X" or "Y". Returns the values, moved to their fences if
+    ``outliers`` is "clip".
+    """
+    _checks.one_of("outliers", outliers, CHOICES)
+    spreads = Spreads.measure(values, mass)
+    beyond = ~spreads.within(values) & (mass > 0)[:, None]
+    if not beyond.any():
+        return values
+    sentence = _sentence(kind, values, spreads, beyond, names)
+    if outliers == "error":
+        raise ValueError(f"{sentence} Correct or remove them, or let outliers be 'warn' or 'clip'.")
+    if outliers == "clip":
+        warnings.warn(f"{sentence} They were clipped.", OutlierWarning, stacklevel=4)
+        return np.clip(values, spreads.low, spreads.high)
+    warnings.warn(
+        f"{sentence} They are kept as they are, but take no part in scales; correct them, or let "
+        "outliers be 'clip' or 'error'.",
+        OutlierWarning,
+        stacklevel=4,
+    )
+    return values
+
+
+def _sentence(
+    kind: str,
+    values: np.ndarray,
+    spreads: Spreads,
+    beyond: np.ndarray,
+    names: Sequence[Any] | None,
+) -> str:
+    """Which rows look like typos, with the farthest one's value and where others lie."""
+    rows = np.flatnonzero(beyond.any(axis=1))
+    distance = np.abs(values - spreads.centre) / (spreads.high - spreads.low)
+    row, column = map(
+        int, np.unravel_index(np.argmax(np.where(beyond, distance, -1)), values.shape)
+    )
+    rest = values[spreads.within(values)[:, column], column]
+    listed = ", ".join(str(row) for row in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
+    look = "looks like a typo" if len(rows) == 1 else "look like typos"
+    name = column if names is None else names[column]
+    of = "" if values.shape[1] == 1 else f" in column {name}"
+    return (
+        f"{counted(len(rows), 'row')} of {kind} {look} (counted from 0: {listed}): row {row} has "
+        f"{number(values[row, column])}{of}, where the others lie between {number(rest.min())} and "
+        f"{number(rest.max())}."
+    )
+
+
+def _column(values: np.ndarray, mass: np.ndarray) -> tuple[float, float, float, float]:
+    """Centre, deviation and fence of one column."""
+    lowest, highest = values.min(), values.max()
+    if lowest == highest:
+        return float(lowest), 0.0, float(lowest), float(highest)
+    middle = _quantile(values, mass, MEDIAN)
+    apart = np.abs(values - middle)
+    elsewhere = (apart > 0) & (mass > 0)
+    if middle != 0 and _quantile(apart, mass, MOST) == 0:
+        most = abs(middle)
+    else:
+        most = _quantile(apart[elsewhere], mass[elsewhere], MOST)
+    low, high = middle - FENCE * most, middle + FENCE * most
+    inside = (values >= low) & (values <= high)
+    if not inside.all():
+        values, mass = values[inside], mass[inside]
+    if values.min() == values.max():
+        return float(values[0]), 0.0, low, high
+    centre = np.average(values, weights=mass)
+    deviation = np.sqrt(np.average((values - centre) ** 2, weights=mass))
+    return float(centre), float(deviation), low, high
+
+
+def _quantile(values: np.ndarray, mass: np.ndarray, level: float) -> float:
+    """The least value with at least this share of the mass at or below it."""
+    level -= JUST_BELOW
+    if mass.min() == mass.max():
+        place = max(int(np.ceil(level * len(values))) - 1, 0)
+        return float(np.partition(values, place)[place])
+    return float(np.quantile(values, level, weights=mass, method="inverted_cdf"))
