@@ -1,5 +1,6 @@
 """A command that is killed, interrupted or asked to end: the old file stays, nothing is left."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import hedgerow as hr
+from hedgerow.cli import screen
 
 pandas = pytest.importorskip("pandas")
-pytestmark = pytest.mark.slow
 HEDGEROW = [sys.executable, "-m", "hedgerow"]
 COSTS = ["--outcome", "demand", "--holding", "1", "--stockout", "3", "--force"]
 
@@ -61,6 +63,7 @@ def stopped(process, number):
     raise AssertionError(f"The command did not end after {number!r}.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("name", ["fit", "report"])
 def test_a_stopped_command_leaves_everything_as_it_was(folder, name, number):
@@ -87,3 +90,24 @@ def test_a_stopped_command_leaves_everything_as_it_was(folder, name, number):
         assert number == signal.SIGKILL or not left
     if name == "report" or number != signal.SIGINT:
         assert hr.load(folder / "policy.hedgerow").predict([[0.0]]).shape == (1,)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_a_callback_swallows_is_not_lost(capsys, number, code):
+    """What is raised while garbage is collected is ignored by Python, with a traceback."""
+
+    def interrupted(phase, info):
+        if phase == "start":
+            gc.callbacks.remove(interrupted)
+            signal.raise_signal(number)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.callbacks.append(interrupted)
+    try:
+        with pytest.raises(typer.Exit) as ended, screen.guarded():
+            gc.collect()
+            time.sleep(10)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended.value.exit_code == code
+    assert "Traceback" not in capsys.readouterr().err

@@ -41,6 +41,8 @@ WORSE, NOTHING = 1e-3, 1e-6
 """By this share of the constant's loss, and of the loss's unit, a rule loses to it."""
 CLEARLY = 0.95
 """Of the constant's loss: an objective that ends below it needs no closer look."""
+FEWEST = 10
+"""Objectives of single batches that such an end must be read off from."""
 ROUGHLY = 1e-2
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(
@@ -152,9 +154,7 @@ def judged(
     constant if nothing happens; it loses only if its robust value is higher, too. What a user
     should know comes along as warnings.
     """
-    tail = solution.history[-max(len(solution.history) // 10, 1) :]
-    clear = CLEARLY * problem.units.constant_loss / problem.units.loss_unit
-    if solution.status != "diverged" and len(tail) and tail.mean() < clear:
+    if solution.status != "diverged" and _clearly_better(problem, solution.history):
         return solution, _infinite(problem, solution.rule)
     learned, fixed = _nominal_losses(problem, solution.rule)
     if learned <= fixed + WORSE * abs(fixed) + NOTHING * problem.units.loss_unit:
@@ -180,6 +180,15 @@ def judged(
             "give it features that tell more."
         )
     return solution, [UselessRuleWarning(doubt), *_infinite(problem, solution.rule)]
+
+
+def _clearly_better(problem: Problem, history: np.ndarray) -> bool:
+    """Whether the last tenth of the objectives lies below the constant's loss beyond their noise."""
+    tail = history[-(len(history) // 10) :]
+    if len(tail) < FEWEST:
+        return False
+    upper = tail.mean() + 3 * tail.std(ddof=1) / np.sqrt(len(tail))
+    return bool(upper < CLEARLY * problem.units.constant_loss / problem.units.loss_unit)
 
 
 def _infinite(problem: Problem, rule: FittedRule) -> list[HedgerowWarning]:

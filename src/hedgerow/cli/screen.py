@@ -9,6 +9,7 @@ markup, and shows what would act on a terminal. Styles are given beside a text, 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -113,11 +114,21 @@ def _asked_to_end() -> Iterator[None]:
     def end(number: int, frame: Any) -> None:
         raise Terminated
 
-    before = signal.signal(signal.SIGTERM, end)
+    before, hook = signal.signal(signal.SIGTERM, end), sys.unraisablehook
+    sys.unraisablehook = lambda lost: _send_again(lost.exc_type) or hook(lost)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         signal.signal(signal.SIGTERM, before)
+
+
+def _send_again(lost: type[BaseException] | None) -> bool:
+    """Send a signal again that arrived in a callback (JAX's at garbage collection) and was lost."""
+    number = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}.get(lost)
+    if number is not None:
+        threading.Timer(0.05, os.kill, (os.getpid(), number)).start()
+    return number is not None
 
 
 @contextmanager
