@@ -92,6 +92,11 @@ def test_a_stopped_command_leaves_everything_as_it_was(folder, name, number):
         assert hr.load(folder / "policy.hedgerow").predict([[0.0]]).shape == (1,)
 
 
+def _collect_and_wait():
+    gc.collect()
+    time.sleep(10)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_that_a_callback_swallows_is_not_lost(capsys, number, code):
     """What is raised while garbage is collected is ignored by Python, with a traceback."""
@@ -105,8 +110,7 @@ def test_a_signal_that_a_callback_swallows_is_not_lost(capsys, number, code):
     gc.callbacks.append(interrupted)
     try:
         with pytest.raises(typer.Exit) as ended, screen.guarded():
-            gc.collect()
-            time.sleep(10)
+            _collect_and_wait()
     finally:
         signal.signal(signal.SIGINT, before)
     assert ended.value.exit_code == code

@@ -183,7 +183,7 @@ def judged(
 
 
 def _clearly_better(problem: Problem, history: np.ndarray) -> bool:
-    """Whether the last tenth of the objectives lies below the constant's loss beyond their noise."""
+    """Whether the last tenth of objectives lies below the constant's loss beyond their noise."""
     tail = history[-(len(history) // 10) :]
     if len(tail) < FEWEST:
         return False
