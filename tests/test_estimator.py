@@ -226,6 +226,7 @@ class TestScikitLearn:
         np.testing.assert_array_equal(first.history_, second.history_)
         assert not np.array_equal(first.predict(X), small(random_state=1).fit(X, y).predict(X))
 
+    @pytest.mark.slow
     def test_grid_search_over_nested_parameters(self):
         X, y = history()
         grid = {"ambiguity__penalty": [2.0, 20.0], "loss__stockout": [1.0], "rule__trees": [2, 3]}

@@ -40,6 +40,7 @@ def test_erm_value_is_the_nominal_loss(fitted):
     assert fitted.robust_value_.nominal == pytest.approx(losses @ nominal.joint_mass(), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_causal_adversary_is_weaker(fitted, order):
     """log E exp Σ p G ≤ Σ p log E exp G: the causal value never exceeds the plain one."""
@@ -77,6 +78,7 @@ def test_robust_value_equals_quadrature(model):
     assert found.penalty == pytest.approx(problem.penalty)
 
 
+@pytest.mark.slow
 def test_sampled_loss_has_the_value_of_the_closed_form():
     """A CustomLoss that is the newsvendor: same value, by nodes around the outcomes."""
     problem = AffineNewsvendor(rows=20)

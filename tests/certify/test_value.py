@@ -233,6 +233,7 @@ def test_auto_scales_make_a_radius_free_of_units():
     assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_many_features_use_sobol_nodes_and_say_how_sure_they_are(monkeypatch):
     data, y = history(rows=30, features=4)
     policy = hr.RobustPolicy.from_function(lambda x: 5 + jnp.tanh(x[0] * x[1]), LOSS, data, y)
@@ -317,6 +318,7 @@ def test_affine_rules_need_a_penalty_that_outgrows_them(policy):
     assert np.isfinite(found.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_causal_wasserstein_equals_brute_force_and_the_limit_of_causal_sinkhorn(policy, order):
     penalty = 0.5 if order == 2 else 1.2

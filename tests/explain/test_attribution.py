@@ -89,6 +89,7 @@ def test_units_of_features_do_not_matter():
     np.testing.assert_allclose(one.values, two.values, rtol=1e-4, atol=1e-6)  # trained in float32
 
 
+@pytest.mark.slow
 def test_pieces_make_no_difference(monkeypatch):
     policy, X = forest(decisions=2), data()[0]
     whole = explain.attribute(policy, X[0], X)
@@ -121,6 +122,7 @@ def test_quadrature_is_adaptive():
     assert sum(calls) < 1500
 
 
+@pytest.mark.slow
 def test_a_gate_that_opens_between_nodes_is_found():
     """One row of background, one gate a thousand times crisper than the way is long."""
     policy, X = forest(trees=1, depth=1, steepness=5000.0), data()[0]

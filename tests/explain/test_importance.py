@@ -48,6 +48,7 @@ def test_a_constant_rule_looks_at_nothing():
     assert np.all(found.values == 0)
 
 
+@pytest.mark.slow
 def test_permutations_agree_on_what_matters():
     """Only the first feature moves demand, and both measures say so."""
     rng = np.random.default_rng(0)
@@ -113,6 +114,7 @@ class TestShap:
             explain.shap_values(policy, X[:1], X[:30])[0], ours, rtol=1e-6, atol=1e-9
         )
 
+    @pytest.mark.slow
     def test_more_features_than_can_be_enumerated(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(60, 12))

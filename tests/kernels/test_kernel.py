@@ -265,6 +265,7 @@ def many_tilts(order):
     return [column.astype(np.float32).astype(np.float64)[:, None] for column in columns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_single_precision_is_finite_and_right(order):
     kernel = Case(order, epsilon=0.5, scale=1.0, low=0.0, high=3.0).kernel_with_ends

@@ -206,6 +206,7 @@ def test_log_moment_broadcasts_decisions_against_outcomes():
         assert crossed[i, j] == pytest.approx(alone, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(problems(products=3))
 def test_gradients_are_difference_quotients(problem):
     h, b, z, y, kernel, temperature = problem

@@ -39,6 +39,7 @@ def test_one_typo_moves_orders_by_little(model, factor):
     np.testing.assert_allclose(spoilt.predict(X), clean.predict(X), rtol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outliers", ["clip", "error"])
 def test_typos_can_be_clipped_or_refused(outliers):
     X, y = history(60)

@@ -113,6 +113,7 @@ def test_a_forked_process_is_told_at_once(tmp_path):
     os.waitpid(child, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not programs.MAPS.exists(), reason="memory maps are not told here")
 def test_programs_of_many_shapes_do_not_pile_up(monkeypatch):
     """At the kernel's limit of maps the interpreter would die; 5,000 fits: benchmarks/shapes.py."""

@@ -106,6 +106,7 @@ def test_settings_out_of_reach_are_refused_with_the_range(settings, name):
         policy.fit(X, ONE)
 
 
+@pytest.mark.slow
 def test_a_hard_radius_of_order_one_can_be_trained():
     """It leads to the smallest admissible penalty itself, where a logarithm would be −∞."""
     model = hr.CausalWasserstein(radius=0.5, order=1, **AUTO)

@@ -157,6 +157,7 @@ def test_inadmissible_penalties_are_left_out():
         search(penalties=(1e-3,), **few).fit(X, y)
 
 
+@pytest.mark.slow
 def test_time_comes_in_growing_folds():
     X, y = history(60)
     rules = [hr.Affine()]
@@ -200,6 +201,7 @@ def test_progress_is_told():
     assert np.all(np.diff([least for _, _, least in seen]) <= 0)
 
 
+@pytest.mark.slow
 def test_several_outcomes_and_tables():
     pandas = pytest.importorskip("pandas")
     X, y = history(60)

@@ -47,6 +47,7 @@ def exact(problem, nodes):
     return average(average.start)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "repeats", "draws"),
     [

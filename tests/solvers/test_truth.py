@@ -131,6 +131,7 @@ def slope(model, x, y):
     return at_one - at_zero
 
 
+@pytest.mark.slow
 def test_causal_and_plain_rules_differ_where_contexts_have_outcomes_on_both_sides():
     """The plain adversary sees outcomes first and punishes every slope; the causal one cannot."""
     x = np.repeat(np.linspace(-1.5, 1.5, 10), 2)

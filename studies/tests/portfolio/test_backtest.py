@@ -57,6 +57,7 @@ def test_a_months_pool_does_not_depend_on_other_months():
     np.testing.assert_array_equal(alone.assets, HORIZON.windows(market())[1].assets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "methods",
     [
@@ -223,6 +224,7 @@ def test_several_processes_choose_the_same(tmp_path):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
+@pytest.mark.slow
 def test_other_parameters_are_computed_afresh(tmp_path):
     method = ("SDRO",)
     study(method).run(market(), tmp_path)

@@ -66,6 +66,7 @@ def test_marginals_are_those_of_the_density(worst, density):
     assert worst.marginal_y(GRID_Y) == pytest.approx(density.sum(axis=0) * STEP_X, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_draws_follow_the_marginals(worst):
     draws = worst.sample(1500, seed=1)
     x, y = draws

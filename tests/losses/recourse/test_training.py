@@ -81,6 +81,7 @@ def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_the_same_loss_fitted_twice_decides_the_same(data, monkeypatch):
     """A fit owns the pool it grows: nothing of it stays with the loss."""
     monkeypatch.setattr(engine, "ENUMERATION_LIMIT", 3)
