@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         datasets,
         decisions,
         explain,
+        forecasts,
         kernels,
         losses,
         metrics,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from hedgerow.data import AdaptedNominal, EmpiricalNominal, NeighbourNominal, TableEncoder
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.estimator import RobustPolicy, load
+    from hedgerow.forecasts import ForestRegressor, ResidualNominal
     from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
     from hedgerow.losses import (
         CustomLoss,
@@ -61,14 +63,14 @@ if TYPE_CHECKING:
         TwoStageLP,
     )
     from hedgerow.policy_file import PolicyFileError
-    from hedgerow.rules import Affine, Constant, SoftForest, TwoLayer
+    from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
 
 _MODULES = (
-    *("ambiguity", "data", "datasets", "decisions", "explain", "kernels", "losses", "metrics"),
-    *("plots", "report", "rules", "solvers", "theory"),
+    *("ambiguity", "data", "datasets", "decisions", "explain", "forecasts", "kernels", "losses"),
+    *("metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning DivergedWarning HedgerowWarning InexactValueWarning "
@@ -84,7 +86,8 @@ _HOMES = {
     "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
     "policy_file": "PolicyFileError",
-    "rules": "Affine Constant SoftForest TwoLayer",
+    "forecasts": "ForestRegressor ResidualNominal",
+    "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",
     "transport": "DiscreteMeasure TransportResult causal_sinkhorn sinkhorn",

@@ -201,6 +201,14 @@ def outcomes(Y: Any) -> np.ndarray:
     return array
 
 
+def given(estimator: Any, y: Any) -> None:
+    """Refuse a missing y, in the words that scikit-learn expects."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+
+
 def numeric(name: str, value: Any) -> np.ndarray:
     """Return ``value`` as a finite float64 array, or say which kind of entry is in the way."""
     if hasattr(value, "toarray"):

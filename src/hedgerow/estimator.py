@@ -234,9 +234,8 @@ class RobustPolicy(BaseEstimator):
         """
         X = self.contexts(X)
         Y = self.outcomes(y, X)
-        _checks.within_support(Y, self.loss.support_for(self.n_outcomes_))
         parts = fitting.Parts.of(self.loss, ambiguity or self.given_, nominal=self.nominal)
-        nominal = parts.nominal.build(X, Y, _checks.weights(sample_weight, len(X)))
+        nominal = fitting.nominal_of(parts, X, Y, _checks.weights(sample_weight, len(X)))
         return Problem.of(nominal, self.units_, self.loss, parts.ambiguity)
 
     def contexts(self, X: Any) -> np.ndarray:
@@ -306,10 +305,7 @@ class RobustPolicy(BaseEstimator):
         self, parts: fitting.Parts, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Problem, bool]:
         """Check the data and turn them into a problem; also whether Y was 1-D."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        _checks.given(self, y)
         X = self._validated(X, reset=True)
         y = _checks.numeric("Y", y)
         check_consistent_length(X, y)

@@ -23,7 +23,7 @@ from hedgerow._warnings import (
 )
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify, penalty_needed
-from hedgerow.data import EmpiricalNominal, Nominal, Units
+from hedgerow.data import EmpiricalNominal, Nominal, NominalDistribution, Units
 from hedgerow.describe.numbers import number
 from hedgerow.losses import Loss
 from hedgerow.programs import program
@@ -104,10 +104,18 @@ def _split(seed: Any) -> Keys:
     return Keys(*jax.random.split(jax.random.key(seed, impl="rbg"), 3))
 
 
+def nominal_of(
+    parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+) -> NominalDistribution:
+    """Turn checked history into the nominal distribution, within the loss's outcome support."""
+    support = parts.loss.support_for(Y.shape[1])
+    _checks.within_support(Y, support)
+    return parts.nominal.build(X, Y, weights).within(support)
+
+
 def pose(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:
     """Turn checked history into a problem, or say what is wrong with it."""
-    _checks.within_support(Y, parts.loss.support_for(Y.shape[1]))
-    nominal = parts.nominal.build(X, Y, weights)
+    nominal = nominal_of(parts, X, Y, weights)
     units = Units.measure(nominal, parts.loss)
     return Problem.of(nominal, units, parts.loss, parts.ambiguity)
 

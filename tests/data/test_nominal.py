@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hedgerow import AdaptedNominal, EmpiricalNominal, NeighbourNominal
-from hedgerow.data.nominal import _tie_labels
+from hedgerow.data.nominal import tie_labels
 from tests.data.nominals import as_table, check_shape, entries, mean_outcome
 
 # --------------------------------------------------------------------------- exact ties
@@ -102,8 +102,8 @@ def test_labels_number_the_contexts_in_lexicographic_order(distinct, constant_fi
     if constant_first:
         X[:, 0] = 0.1
     expected = np.unique(X + 0.0, axis=0, return_inverse=True)[1].ravel()
-    np.testing.assert_array_equal(_tie_labels(X), expected)
-    np.testing.assert_array_equal(_tie_labels(X * [1000.0, 0.01, 3.7]), expected)
+    np.testing.assert_array_equal(tie_labels(X), expected)
+    np.testing.assert_array_equal(tie_labels(X * [1000.0, 0.01, 3.7]), expected)
 
 
 @pytest.mark.parametrize("digits", [0, 12], ids=["many ties", "no ties"])

@@ -18,6 +18,7 @@ SETS = [hr.Nonnegative(2), hr.Product(hr.Free(1), hr.Simplex(3)), hr.Box([0, -np
 RULES = [
     hr.SoftForest(3, 2),
     hr.SoftForest(2, 3, features_per_tree=2, temperature=0.5),
+    hr.ScoreForest(2, trees=3),
     hr.Affine(),
     hr.Constant(),
     hr.TwoLayer(8),

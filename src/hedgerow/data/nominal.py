@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -61,6 +61,10 @@ class NominalDistribution:
         """The place of each entry among those of its context, i."""
         return np.arange(len(self.entry_outcome)) - np.repeat(self.start, self.count)
 
+    def within(self, support: tuple[np.ndarray, np.ndarray] | None) -> NominalDistribution:
+        """Return it with outcomes moved into their support; None: all of R^d."""
+        return self if support is None else replace(self, outcomes=np.clip(self.outcomes, *support))
+
     def joint_mass(self) -> np.ndarray:
         """Mass of each entry under P̂: m_k · p̂_ki."""
         return np.repeat(self.context_mass, self.count) * self.entry_mass
@@ -83,8 +87,8 @@ class EmpiricalNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Group exact ties of the rows of X."""
-        X, Y, weights = _in_order(X, Y, weights)
-        return _grouped(X, Y, weights, _tie_labels(X))
+        X, Y, weights = in_order(X, Y, weights)
+        return _grouped(X, Y, weights, tie_labels(X))
 
     def description(self) -> NominalDescription:
         """They stay as they are."""
@@ -117,7 +121,7 @@ class AdaptedNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Quantise contexts, then group them."""
-        X, Y, weights = _in_order(X, Y, weights)
+        X, Y, weights = in_order(X, Y, weights)
         cells = self.cells or math.ceil(math.sqrt(len(X)))
         labels = _median_cells(X, cells)
         mass = np.bincount(labels, weights)
@@ -158,11 +162,11 @@ class NeighbourNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Look up neighbours and weight their outcomes."""
-        X, Y, weights = _in_order(X, Y, weights)
+        X, Y, weights = in_order(X, Y, weights)
         k = min(self.k, len(X))
-        standardised = _standardised(X)
-        search = NearestNeighbors(n_neighbors=k).fit(standardised)
-        neighbours = search.kneighbors(standardised, return_distance=False)
+        places = standardised(X)
+        search = NearestNeighbors(n_neighbors=k).fit(places)
+        neighbours = search.kneighbors(places, return_distance=False)
         mass = weights[neighbours]
         return NominalDistribution(
             contexts=X,
@@ -175,7 +179,7 @@ class NeighbourNominal(Nominal):
         )
 
 
-def _in_order(
+def in_order(
     X: np.ndarray, Y: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows with weight, sorted, each once with the weight of all that equal it.
@@ -184,7 +188,7 @@ def _in_order(
     """
     keep = weights > 0
     X, Y, weights = X[keep], Y[keep], weights[keep]
-    labels = _tie_labels(X)
+    labels = tie_labels(X)
     order = np.lexsort((*Y.T[::-1], labels))
     labels, Y = labels[order], Y[order]
     differs = (labels[1:] != labels[:-1]) | np.any(Y[1:] != Y[:-1], axis=1)
@@ -192,13 +196,13 @@ def _in_order(
     return X[order[first]], Y[first], np.add.reduceat(weights[order], first)
 
 
-def _standardised(X: np.ndarray) -> np.ndarray:
+def standardised(X: np.ndarray) -> np.ndarray:
     """Features centred and in spreads: large common offsets would spoil distances."""
     spreads = Spreads.measure(X, np.ones(len(X)))
     return (X - spreads.centre) / np.where(spreads.deviation > 0, spreads.deviation, 1.0)
 
 
-def _tie_labels(X: np.ndarray) -> np.ndarray:
+def tie_labels(X: np.ndarray) -> np.ndarray:
     """Label rows so that equal rows, and only equal rows, share a label, in lexicographic order.
 
     Rows are sorted by their first feature; only those tied there are sorted by the rest.
@@ -220,13 +224,13 @@ def _median_cells(X: np.ndarray, cells: int) -> np.ndarray:
     Equal contexts are never separated. Each round splits every cell that can still be split, the
     largest first; O(N log cells) work per feature looked at.
     """
-    standardised = _standardised(X)
+    places = standardised(X)
     parts = [np.arange(len(X))]
     while len(parts) < cells:
         parts.sort(key=len, reverse=True)
         room, split = cells - len(parts), []
         for part in parts:
-            halves = _median_halves(standardised, part) if room > 0 else None
+            halves = _median_halves(places, part) if room > 0 else None
             split.extend(halves or (part,))
             room -= 1 if halves else 0
         if len(split) == len(parts):

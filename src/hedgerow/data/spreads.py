@@ -3,14 +3,21 @@
     deviation   |v − median|
     fence       10 × the 0.9-quantile of the deviations: about 16 standard deviations of a Gaussian
     spread      standard deviation of what lies within the fence
+    typo        beyond the fence, and beyond a gap: more than 10 d^(1/3) times as far from the
+                median as the farthest value before it, where there are d columns
 
 Clean data lie within their fence, so there the spread is the standard deviation; nearly one in ten
 values may be anything. Values at the median itself have no say in the fence: on most days there is
 no rain, and no demand for some goods. Where nine in ten values are the same, and not 0, the fence
 is ten times that value.
 
-A value beyond its fence looks like a typo. It stays where it is unless the user says otherwise: it
-only takes no part in scales.
+A value beyond its fence takes no part in scales. Whether it looks like a typo is another question:
+the tail of stock returns leads out of the fence step by step, a slipped decimal point leaves a gap.
+In a tail that falls like x^−3, as that of returns does, the farthest value is g times as far as the
+next with probability g^−3, however many rows there are (ratios of order statistics of a Pareto law
+are Pareto: Rényi 1953), so in one of d columns with at most d g^−3; the gap above keeps that at one
+in a thousand. What lies beyond the first such gap looks like typos, many or few. They stay where
+they are unless the user says otherwise.
 """
 
 from __future__ import annotations
@@ -28,6 +35,8 @@ from hedgerow.describe.numbers import counted, number
 
 MEDIAN, MOST = 0.5, 0.9
 FENCE = 10.0
+GAP, TAIL = 10.0, 3.0
+"""How many times as far as the next a lone value is in a single column, and the power of tails."""
 JUST_BELOW = 1e-9
 """Off a quantile's level, so that rounding does not decide between two neighbours."""
 NAMED = 5
@@ -67,20 +76,21 @@ def mend(
 ) -> Float[np.ndarray, "n d"]:
     """Deal with values that look like typos as the user wishes, and say which they are.
 
-    ``kind`` is what the rows are called, "X" or "Y". Returns the values, moved to their fences if
-    ``outliers`` is "clip".
+    ``kind`` is what the rows are called, "X" or "Y". Returns the values, those that look like typos
+    moved to where the others of their column end, or to its fence if that is wider, if ``outliers``
+    is "clip".
     """
     _checks.one_of("outliers", outliers, CHOICES)
-    spreads = Spreads.measure(values, mass)
-    beyond = ~spreads.within(values) & (mass > 0)[:, None]
-    if not beyond.any():
+    ordinary = _with_tails(Spreads.measure(values, mass), values, mass)
+    typos = ~ordinary.within(values) & (mass > 0)[:, None]
+    if not typos.any():
         return values
-    sentence = _sentence(kind, values, spreads, beyond, names)
+    sentence = _sentence(kind, values, ordinary, typos, names)
     if outliers == "error":
         raise ValueError(f"{sentence} Correct or remove them, or let outliers be 'warn' or 'clip'.")
     if outliers == "clip":
         warnings.warn(f"{sentence} They were clipped.", OutlierWarning, stacklevel=4)
-        return np.clip(values, spreads.low, spreads.high)
+        return np.clip(values, ordinary.low, ordinary.high)
     warnings.warn(
         f"{sentence} They are kept as they are, but take no part in scales; correct them, or let "
         "outliers be 'clip' or 'error'.",
@@ -88,6 +98,24 @@ def mend(
         stacklevel=4,
     )
     return values
+
+
+def _with_tails(spreads: Spreads, values: np.ndarray, mass: np.ndarray) -> Spreads:
+    """Move fences out to where tails end that lead out of them without a gap."""
+    gap = GAP * values.shape[1] ** (1 / TAIL)
+    values = values[mass > 0]
+    within = spreads.within(values)
+    low, high = spreads.low.copy(), spreads.high.copy()
+    for column in np.flatnonzero(~within.all(axis=0)):
+        inside, there = within[:, column], values[:, column]
+        distance = np.abs(there - (low[column] + high[column]) / 2)
+        steps = np.sort([distance[inside].max(), *distance[~inside]])
+        alone = steps[1:] / gap > steps[:-1]
+        reach = steps[np.argmax(alone)] if alone.any() else steps[-1]
+        ordinary = there[inside | (distance <= reach)]
+        low[column] = min(low[column], ordinary.min())
+        high[column] = max(high[column], ordinary.max())
+    return spreads._replace(low=low, high=high)
 
 
 def _sentence(

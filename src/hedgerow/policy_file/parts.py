@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import ambiguity, decisions, kernels, losses, rules, solvers
+from hedgerow import ambiguity, decisions, forecasts, kernels, losses, rules, solvers
 from hedgerow._components import Component
 from hedgerow.data import nominal
 from hedgerow.decisions import DecisionSet
 
 OWN: dict[str, type] = {
     f"hedgerow.{kind.__name__}": kind
-    for module in (ambiguity, decisions, losses, kernels, nominal, rules, solvers)
+    for module in (ambiguity, decisions, forecasts, losses, kernels, nominal, rules, solvers)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Component | DecisionSet)
 }
@@ -26,8 +26,8 @@ class PolicyFileError(ValueError):
     """A policy file that cannot be read, with the reason in one sentence."""
 
 
-class MissingFunction:
-    """Stands where a policy file could not store a function; says so when it is called."""
+class NotStored:
+    """Stands where a file could not hold a function, regressor or splitter; says so when asked."""
 
     def __init__(self, description: str) -> None:
         self.description = description
@@ -38,6 +38,18 @@ class MissingFunction:
             f"This policy's loss is a Python function ({self.description}) that is not stored in "
             "policy files; pass it again with hedgerow.load(path, loss=...)."
         )
+
+    def fit(self, *_: Any, **__: Any) -> Any:
+        """Refuse."""
+        raise PolicyFileError(
+            f"This policy's nominal uses a {self.description}, which policy files do not hold; "
+            "set it again with policy.set_params(nominal=...)."
+        )
+
+    predict = split = fit
+
+    def __sklearn_clone__(self) -> NotStored:
+        return self
 
 
 def path_of(kind: type) -> str:
@@ -103,7 +115,7 @@ class Known:
         if "array" in description:
             array = np.array([self.revive(item) for item in description["array"]])
             return array.reshape(description["shape"])
-        return MissingFunction(str(description.get("not stored")))
+        return NotStored(str(description.get("not stored")))
 
     def kind(self, path: str, base: type) -> type:
         """The class of a path, of this base; a part handed over is known by its name alone, too."""

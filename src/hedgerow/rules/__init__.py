@@ -3,6 +3,7 @@
 from hedgerow.rules.affine import Affine, Constant, ConstantRule
 from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.given import GivenRule
+from hedgerow.rules.score_forest import ScoredForest, ScoreForest
 from hedgerow.rules.soft_forest import Forest, SoftForest
 from hedgerow.rules.two_layer import TwoLayer
 
@@ -14,6 +15,8 @@ __all__ = [
     "Forest",
     "GivenRule",
     "Rule",
+    "ScoreForest",
+    "ScoredForest",
     "SoftForest",
     "Start",
     "TwoLayer",

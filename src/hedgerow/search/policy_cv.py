@@ -198,10 +198,7 @@ class RobustPolicyCV(BaseEstimator):
 
     def _history(self, X: Any, y: Any, sample_weight: Any) -> History:
         """Check the data, and take their features' names."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        _checks.given(self, y)
         _checks.numeric("X", X)
         contexts = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
         outcomes = _checks.outcomes(y)

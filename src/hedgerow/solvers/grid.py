@@ -46,10 +46,10 @@ class Grid(NamedTuple):
         slots = max(first.slots, slots or 0)
         state = begin(first.objective, first.start, solver, slots)
         return cls(
-            state=_stacked([state] * len(several))._replace(step=state.step),
+            state=stacked([state] * len(several))._replace(step=state.step),
             objective=first.objective,
-            settings=_stacked([training.objective.setting for training in several]),
-            models=_stacked([training.objective.model for training in several]),
+            settings=stacked([training.objective.setting for training in several]),
+            models=stacked([training.objective.model for training in several]),
         )
 
     def advanced(self, length: int, solver: StochasticSolver, key: PRNGKeyArray) -> Grid:
@@ -79,6 +79,6 @@ def _decide(parameters: FittedRule, fixed: FittedRule, contexts: Float[Array, "r
     return jax.vmap(lambda learned: eqx.combine(learned, fixed)(contexts.T).T)(parameters)
 
 
-def _stacked(trees: Sequence[Any]) -> Any:
+def stacked(trees: Sequence[Any]) -> Any:
     """Leaves stacked by numpy, which compiles nothing."""
     return jax.tree_util.tree_map(lambda *leaves: jnp.asarray(np.stack(leaves)), *trees)

@@ -1,0 +1,146 @@
+"""A whole distribution of outcomes in every context: a conditional mean, and what it is off by.
+
+    ŷ_kj = m(x̂_k) + s(x̂_k)·r_j,     r = (y − m̂)/ŝ on rows that m̂ and ŝ have not seen
+
+History has one outcome per context, which says little of what else might have happened there. Here
+each context gets ``outcomes`` of them, made of its predicted mean and the residuals of all rows, or
+of near ones. So causal robustness is not vacuous, and a quantile is estimated with the efficiency
+of a mean (docs/results/causality.md).
+
+Residuals are drawn systematically: their order cut into as many pieces as outcomes are wanted, one
+from each, at a place that goes on from context to context by the golden ratio, so that together the
+contexts use all of them. With several outcomes whole vectors are drawn, in the order of their first
+principal component; what goes together stays together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from sklearn.neighbors import NearestNeighbors
+
+from hedgerow import _checks
+from hedgerow.data.nominal import Nominal, NominalDistribution, in_order, standardised, tie_labels
+from hedgerow.data.spreads import Spreads
+from hedgerow.describe.parts import NominalDescription
+from hedgerow.forecasts.cross_fitting import cross_fit, splits_of
+from hedgerow.forecasts.forest_regressor import ForestRegressor
+from hedgerow.forecasts.scales import SCALES, fitted_scale
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+class ResidualNominal(Nominal):
+    """Each context with a predicted mean, plus the residuals of other rows.
+
+    Parameters
+    ----------
+    regressor : scikit-learn regressor or None
+        What predicts the mean; None: ``ForestRegressor()``, soft forests stopped by the same folds.
+    scale : {"constant", "proportional"}, regressor or None
+        How the size of residuals depends on the context: not at all; as the predicted mean does; as
+        a regressor of their sizes has it. None: whichever of these predicts held-out rows best, the
+        simpler one unless it is clearly worse.
+    outcomes : int
+        Outcomes per context.
+    folds : int or splitter
+        Rows are predicted by models that have not seen their fold. ``TimeSeriesSplit(5)`` for
+        rows in order of time: nothing is predicted from its future.
+    neighbours : int or None
+        Residuals of so many nearest rows only; None: of all.
+    """
+
+    regressor: Any = None
+    scale: Any = None
+    outcomes: int = 32
+    folds: Any = 5
+    neighbours: int | None = None
+
+    def check(self) -> None:
+        """Counts are whole and positive, and a regressor is one."""
+        _checks.count("outcomes", self.outcomes)
+        if self.neighbours is not None:
+            _checks.count("neighbours", self.neighbours)
+        if not hasattr(self.folds, "split") and _checks.count("folds", self.folds) < 2:
+            raise ValueError(f"folds must be at least 2, or a splitter; got {self.folds!r}.")
+        if isinstance(self.scale, str):
+            _checks.one_of("scale", self.scale, SCALES)
+        for name in ("regressor", "scale"):
+            given = getattr(self, name)
+            usable = given is None or (hasattr(given, "predict") and hasattr(given, "fit"))
+            if not usable and not (name == "scale" and isinstance(given, str)):
+                raise TypeError(
+                    f"{name} must be None or a regressor with fit and predict, got {given!r}."
+                )
+
+    def description(self) -> NominalDescription:
+        """Each has a distribution of its own."""
+        return NominalDescription(
+            f"residual: a predicted mean and {self.outcomes} residuals for each context",
+            "each with what might have happened there as well, by what predictions were off",
+        )
+
+    def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
+        """Predict, take residuals, and give every context some of them."""
+        if hasattr(self.folds, "split"):
+            X, Y, weights = (part[weights > 0] for part in (X, Y, weights))
+        else:
+            X, Y, weights = in_order(X, Y, weights)
+        splits = splits_of(self.folds, X)
+        regressor = ForestRegressor() if self.regressor is None else self.regressor
+        means = cross_fit(regressor, X, Y, weights, splits)
+        sizes = fitted_scale(self.scale, means, X, Y, weights, splits)
+        seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
+        residuals = ((Y - means.held_out) / sizes.held_out)[seen]
+        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
+        drawn = self._drawn(X[first], X[seen], residuals, weights[seen])
+        count = drawn.shape[1]
+        made = means.all_seen[first, None] + sizes.all_seen[first, None] * residuals[drawn]
+        mass = np.bincount(labels, weights)
+        entries = len(first) * count
+        return NominalDistribution(
+            contexts=X[first],
+            context_mass=mass / mass.sum(),
+            outcomes=made.reshape(entries, -1),
+            start=np.arange(len(first)) * count,
+            count=np.full(len(first), count),
+            entry_outcome=np.arange(entries),
+            entry_mass=np.full(entries, 1 / count),
+        )
+
+    def _drawn(
+        self, contexts: np.ndarray, X: np.ndarray, residuals: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Places of the residuals that each context gets, (contexts, outcomes)."""
+        order = np.argsort(_leading(residuals, weights), kind="stable")
+        phase = (np.arange(len(contexts))[:, None] * GOLDEN) % 1
+        levels = (np.arange(self.outcomes) + phase) / self.outcomes
+        if self.neighbours is None or self.neighbours >= len(X):
+            below = np.cumsum(weights[order]) / weights.sum()
+            return order[np.minimum(np.searchsorted(below, levels), len(order) - 1)]
+        rank = np.argsort(order)
+        both = standardised(np.concatenate([X, contexts]))
+        search = NearestNeighbors(n_neighbors=self.neighbours).fit(both[: len(X)])
+        near = np.sort(rank[search.kneighbors(both[len(X) :], return_distance=False)], axis=1)
+        shares = weights[order][near]
+        below = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
+        # one search for all contexts: each has its cumulative shares in an interval of its own
+        own = np.arange(len(contexts))[:, None]
+        places = np.searchsorted((below + own).ravel(), (levels + own).ravel()).reshape(
+            levels.shape
+        )
+        places = np.minimum(places - own * self.neighbours, self.neighbours - 1)
+        return order[np.take_along_axis(near, places, axis=1)]
+
+
+def _leading(residuals: Float[np.ndarray, "n y"], weights: np.ndarray) -> Float[np.ndarray, " n"]:
+    """What residuals are ordered by: themselves, or their first principal component."""
+    if residuals.shape[1] == 1:
+        return residuals[:, 0]
+    spreads = Spreads.measure(residuals, weights)
+    scale = np.where(spreads.deviation > 0, spreads.deviation, 1.0)
+    usual = np.clip(residuals, spreads.low, spreads.high)
+    unitless = (usual - spreads.centre) / scale * np.sqrt(weights)[:, None]
+    return unitless @ np.linalg.svd(unitless, full_matrices=False)[2][0]
