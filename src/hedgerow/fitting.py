@@ -115,7 +115,11 @@ def nominal_of(
 
 def pose(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:
     """Turn checked history into a problem, or say what is wrong with it."""
-    nominal = nominal_of(parts, X, Y, weights)
+    return posed(parts, nominal_of(parts, X, Y, weights))
+
+
+def posed(parts: Parts, nominal: NominalDistribution) -> Problem:
+    """Turn a nominal distribution into a problem."""
     units = Units.measure(nominal, parts.loss)
     return Problem.of(nominal, units, parts.loss, parts.ambiguity)
 

@@ -180,7 +180,7 @@ def test_weights_reach_training_and_judgement():
 def test_processes_find_the_same():
     X, y = history(60)
     settings = {"rules": [hr.Constant(), hr.Affine()], "penalties": (5.0,), "epsilons": (0.1,)}
-    alone = search(**settings).fit(X, y)
+    alone = search(race=False, **settings).fit(X, y)
     from joblib import parallel_backend
 
     with parallel_backend("threading"):

@@ -28,6 +28,8 @@ HALVINGS = 60
 """Of an interval of about 50 widths: down to rounding in float64."""
 NEVER = -1e30
 """Log of an empty set's mass: finite, so that gradients of discarded terms are 0 and not NaN."""
+FAR = {4: 10.0, 8: 25.0}
+"""Standard deviations beyond which a Gaussian tail is a series, by the bytes of a float."""
 Points = Float[Array, "*#b d"]
 """Coordinates, or one number for each; leading axes broadcast against each other."""
 
@@ -178,10 +180,35 @@ def _log_tilted_tail(slope: Array, anchor: Array, end: Array, width: Array) -> A
     exponents are combined as in ``_log_tilted_gaussian``.
     """
     p = end / width - slope * width
-    tail = slope * (end - anchor) - (end / width) ** 2 / 2 + _log_mills(jnp.minimum(p, 0.0))
-    above = jnp.maximum(p, 0.0)
-    body = (slope * width) ** 2 / 2 - slope * anchor + jnp.log1p(-erfc(above / math.sqrt(2)) / 2)
-    return jnp.where(p < 0, tail, body)
+    tail = slope * (end - anchor) - (end / width) ** 2 / 2
+    body = (slope * width) ** 2 / 2 - slope * anchor
+    return jnp.where(p < 0, tail, body) + _log_lower_tail(p)
+
+
+@jax.custom_jvp
+def _log_lower_tail(p: Array) -> Array:
+    """Log Φ(p), plus p²/2 where p < 0; one erfc serves both sides."""
+    far = FAR[p.dtype.itemsize]
+    beyond = erfc(jnp.minimum(jnp.abs(p), far) / math.sqrt(2)) / 2
+    near = jnp.log(beyond) + jnp.minimum(p, 0.0) ** 2 / 2
+    below = jnp.where(p > -far, near, _log_mills_series(jnp.minimum(p, -far)))
+    return jnp.where(p < 0, below, jnp.log1p(-beyond))
+
+
+@_log_lower_tail.defjvp
+def _log_lower_tail_derivative(
+    primals: tuple[Array], tangents: tuple[Array]
+) -> tuple[Array, Array]:
+    """φ(p)/Φ(p), plus p where p < 0; far below, by the series, where the two would cancel."""
+    (p,), (dp,) = primals, tangents
+    value = _log_lower_tail(p)
+    exponent = -value - jnp.where(p < 0, 0.0, p**2 / 2) - math.log(2 * math.pi) / 2
+    hazard = jnp.exp(exponent) + jnp.minimum(p, 0.0)
+    far = FAR[p.dtype.itemsize]
+    inverse = 1 / jnp.minimum(p, -far)
+    square = inverse**2
+    series = -inverse * (1 - square * (2 - square * (10 - 74 * square)))
+    return value, jnp.where(p > -far, hazard, series) * dp
 
 
 def _log_tilted_gaussian(
@@ -228,13 +255,17 @@ def _log_tilted_gaussian(
 
 def _log_mills(x: Array) -> Array:
     """Log Φ(x) + x²/2 for x <= 0: the slowly varying part of the lower tail."""
-    far = -10.0 if x.dtype == jnp.float32 else -25.0
+    far = -FAR[x.dtype.itemsize]
     near = jnp.maximum(x, far)
-    inverse = 1 / jnp.minimum(x, far) ** 2
-    series = 1 - inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - inverse * 945))))
-    asymptotic = -jnp.log(-jnp.minimum(x, far)) - math.log(2 * math.pi) / 2 + jnp.log(series)
     exact = jnp.log(erfc(-near / math.sqrt(2)) / 2) + near**2 / 2
-    return jnp.where(x > far, exact, asymptotic)
+    return jnp.where(x > far, exact, _log_mills_series(jnp.minimum(x, far)))
+
+
+def _log_mills_series(x: Array) -> Array:
+    """The same far below 0."""
+    inverse = 1 / x**2
+    series = 1 - inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - inverse * 945))))
+    return -jnp.log(-x) - math.log(2 * math.pi) / 2 + jnp.log(series)
 
 
 def _log_tilted_laplace(

@@ -4,6 +4,12 @@ Candidates of a family differ in penalty and epsilon only, which are traced: one
 trains them all on a fold, and all folds, padded to one shape, share it. Threads take families and
 folds from one look at the held-out losses to the next, after 25, 50, 100, 200, … steps. The losses
 themselves are taken by the main thread alone: a second stage keeps the bases it has walked.
+
+What a nominal learns from rows it learns from those that a fold trains on, once for all families.
+
+Families race (Maron & Moore 1994): after two folds, those whose best candidate costs clearly more
+than the best of all, row by row, are spared the other folds. The empirical risk races against
+itself, so that what hedging is worth can always be said.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ from joblib import cpu_count
 
 from hedgerow import fitting
 from hedgerow.ambiguity import ERM, Ambiguity, InadmissiblePenaltyError, Problem
-from hedgerow.data import Nominal, TrainingTable, Units
+from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss
 from hedgerow.rules import FittedRule, Rule
@@ -29,6 +35,11 @@ from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.stochastic import StochasticSolver
 
+RACED = 2
+"""Folds after which families that are clearly behind are left out."""
+BEHIND = 3.0
+"""Standard errors of the mean difference, row by row, that make it clear."""
+Split = tuple[np.ndarray, np.ndarray]
 EARLY = (25, 50)
 """Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""
 
@@ -130,9 +141,9 @@ class FamilyRun:
         self.grids = grids_of(folds, models, family.solver)
         self.held_out = _held_out_contexts(folds)
         self.ends = checkpoints(family.solver)
-        self.losses = np.full((len(folds), len(models), len(self.ends)), np.inf)
+        self.losses = np.full((len(folds), len(models), len(self.ends)), np.nan)
         shape = len(models), len(self.ends)
-        self.rows = [np.empty((*shape, len(fold.outcomes)), np.float32) for fold in folds]
+        self.rows = [np.full((*shape, len(fold.outcomes)), np.nan, np.float32) for fold in folds]
 
     def advance(self, place: int, column: int) -> np.ndarray:
         """Train on a fold up to a checkpoint, and decide where it holds out."""
@@ -148,8 +159,20 @@ class FamilyRun:
 
     @property
     def least(self) -> float:
-        """Least mean loss at checkpoints that all folds have passed."""
-        return float(self.losses.mean(axis=0).min())
+        """Least mean loss at checkpoints that all folds have passed; inf before there is one."""
+        means = self.losses.mean(axis=0)
+        return float(np.nanmin(means)) if np.any(np.isfinite(means)) else np.inf
+
+    @property
+    def hedges(self) -> bool:
+        """Whether its models have a price, or trust the data."""
+        return self.models[0].penalty is not None
+
+    def front(self, folds: int) -> np.ndarray:
+        """Losses on the rows that the first folds hold out, of the candidate that is best there."""
+        means = self.losses[:folds].mean(axis=0)
+        model, column = np.unravel_index(np.argmin(means), means.shape)
+        return np.concatenate([rows[model, column] for rows in self.rows[:folds]])
 
     def trials(self) -> list[Trial]:
         """What there is to choose from."""
@@ -164,35 +187,95 @@ def try_families(
     families: Sequence[Family],
     loss: Loss,
     history: History,
-    splits: list[tuple[np.ndarray, np.ndarray]],
+    splits: list[Split],
     seed: int,
     watch: Callable[[int, int, float], None] | None = None,
+    race: bool = True,
 ) -> list[Trial]:
     """Train the models of each family that every fold admits.
 
     ``watch`` is called with (stretches done, in all, least mean loss so far).
     """
-    prepared = []
+    nominals = _nominals(families, loss, history, splits)
+    runs = []
     for family in families:
-        folds = [fold_of(family, loss, history, train, test, seed) for train, test in splits]
+        folds = [
+            fold_of(family, loss, history, test, nominal, seed)
+            for (_, test), nominal in zip(splits, nominals[id(family.nominal)], strict=True)
+        ]
         models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
         if models:
-            prepared.append((family, folds, models))
-    runs = [FamilyRun(*parts) for parts in prepared]
-    total = sum(len(run.ends) * len(splits) for run in runs)
-    for done, _ in enumerate(_race(runs, loss), start=1):
+            runs.append(FamilyRun(family, folds, models))
+    for done, total in _raced(runs, loss, RACED if race else len(splits)):
         if watch is not None:
             watch(done, total, min(run.least for run in runs))
     return [trial for run in runs for trial in run.trials()]
 
 
-def _race(runs: list[FamilyRun], loss: Loss) -> Iterator[None]:
-    """Take every run to its end, stretch by stretch; the least advanced ones go first.
+def _nominals(
+    families: Sequence[Family], loss: Loss, history: History, splits: list[Split]
+) -> dict[int, list[NominalDistribution]]:
+    """What every nominal makes of the rows that each fold trains on, by the nominal's identity.
+
+    The first fold compiles what the others find, so they wait for it.
+    """
+    found = {}
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        for family in families:
+            if id(family.nominal) in found:
+                continue
+            parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
+
+            def built(train: np.ndarray, parts: fitting.Parts = parts) -> NominalDistribution:
+                return fitting.nominal_of(parts, *(part[train] for part in history))
+
+            first, *others = (train for train, _ in splits)
+            found[id(family.nominal)] = [built(first), *pool.map(built, others)]
+    return found
+
+
+def _raced(runs: list[FamilyRun], loss: Loss, first: int) -> Iterator[tuple[int, int]]:
+    """Take runs through the first folds, and those that are not clearly behind through the rest.
+
+    Yields how many stretches are done, and how many there are in all as far as is known.
+    """
+    done = 0
+    total = sum(len(run.ends) * len(run.folds) for run in runs)
+    for _ in _trained(runs, range(first), loss):
+        done += 1
+        yield done, total
+    rest = range(first, len(runs[0].folds)) if runs else range(0)
+    if not rest:
+        return
+    left = [run for hedges in (True, False) for run in _not_behind(runs, hedges, first)]
+    total = done + sum(len(run.ends) * len(rest) for run in left)
+    for _ in _trained(left, rest, loss):
+        done += 1
+        yield done, total
+
+
+def _not_behind(runs: list[FamilyRun], hedges: bool, folds: int) -> list[FamilyRun]:
+    """Of runs that hedge, or do not: those that may yet be the best."""
+    own = [run for run in runs if run.hedges == hedges]
+    fronts = [run.front(folds) for run in own]
+    if not own:
+        return []
+    best = min(fronts, key=lambda front: front.mean())
+    gaps = [front.astype(np.float64) - best for front in fronts]
+    return [
+        run
+        for run, gap in zip(own, gaps, strict=True)
+        if not gap.mean() > BEHIND * gap.std() / np.sqrt(len(gap))
+    ]
+
+
+def _trained(runs: list[FamilyRun], places: range, loss: Loss) -> Iterator[None]:
+    """Take runs to their ends on some folds, stretch by stretch; the least advanced go first.
 
     A family's first fold compiles what its other folds find, so they wait for its first stretch.
     """
     workers = cpu_count()
-    ready = deque((run, 0, 0) for run in runs)
+    ready = deque((run, places[0], 0) for run in runs)
     running = {}
     with ThreadPoolExecutor(workers) as pool:
         while ready or running:
@@ -201,8 +284,8 @@ def _race(runs: list[FamilyRun], loss: Loss) -> Iterator[None]:
                 running[pool.submit(run.advance, place, column)] = stretch
             for ended in wait(running, return_when=FIRST_COMPLETED).done:
                 run, place, column = running.pop(ended)
-                if place == column == 0:
-                    ready.extend((run, other, 0) for other in range(1, len(run.folds)))
+                if place == places[0] and column == 0:
+                    ready.extend((run, other, 0) for other in places[1:])
                 if column + 1 < len(run.ends):
                     ready.append((run, place, column + 1))
                 run.judge(place, column, loss, ended.result())
@@ -225,11 +308,16 @@ def grids_of(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolve
 
 
 def fold_of(
-    family: Family, loss: Loss, history: History, train: np.ndarray, test: np.ndarray, seed: int
+    family: Family,
+    loss: Loss,
+    history: History,
+    test: np.ndarray,
+    nominal: NominalDistribution,
+    seed: int,
 ) -> Fold:
-    """Pose the problem of the rows to train on, with the rule that training begins with."""
+    """Pose the problem of what is trained on, with the rule that training begins with."""
     parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
-    problem = fitting.pose(parts, *(part[train] for part in history))
+    problem = fitting.posed(parts, nominal)
     keys = fitting.keys_of(seed)
     rule = fitting.first_rule(parts, problem, keys.rule)
     problem.cover(rule, widen=0.9)

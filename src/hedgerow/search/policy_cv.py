@@ -39,6 +39,8 @@ from hedgerow.solvers import NestedSGD, StochasticSolver, default_solver
 
 PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
 EPSILONS = (0.03, 0.1, 0.3)
+FEW = 8
+"""Outcomes of a context that a step looks at; another sample of them at each step."""
 SELECTIONS = ("best", "one-standard-error")
 
 
@@ -63,7 +65,8 @@ class RobustPolicyCV(BaseEstimator):
     nominals, rules : sequence or None
         Nominals and rules to try; None: ``EmpiricalNominal()``, ``SoftForest()``.
     solver : StochasticSolver or None
-        How to train: ``steps`` is the most there can be. None: ``SCSC(nodes=1)``.
+        How to train: ``steps`` is the most there can be. None:
+        ``SCSC(nodes=1, outcomes_per_context=8)``.
     cv : int, splitter or iterable
         As scikit-learn has it; ``TimeSeriesSplit()`` for what comes in time.
     selection : {"best", "one-standard-error"}
@@ -79,13 +82,17 @@ class RobustPolicyCV(BaseEstimator):
         True shows progress; a callable gets (done, in all, least loss so far).
     outliers : {"warn", "clip", "error"}
         As for ``RobustPolicy``; the whole history is looked at once, before it is split.
+    race : bool
+        Spare rules, nominals and orders that are clearly behind after two folds the other folds;
+        their mean losses are then infinite. With ``n_jobs`` nobody is spared.
 
     Attributes
     ----------
     cv_results_ : pandas.DataFrame
         One row per candidate and number of steps, the best first: settings, mean loss and its
         standard error over folds, loss of every fold, excess over the best and the standard error
-        of that, row by row. Losses of trainings that diverged are infinite.
+        of that, row by row. Losses of trainings that diverged are infinite, as are mean losses of
+        those that were left out of the race.
     best_params_ : dict
         The chosen rule, nominal, order, penalty, epsilon and steps.
     best_score_ : float
@@ -116,6 +123,7 @@ class RobustPolicyCV(BaseEstimator):
     n_jobs: int | None = None
     verbose: Any = False
     outliers: str = "warn"
+    race: bool = True
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try every candidate on every fold, choose, and train on all data."""
@@ -123,7 +131,8 @@ class RobustPolicyCV(BaseEstimator):
         families = self._families()
         history = self._history(X, y, sample_weight)
         for family in families:  # what is wrong is said before the work
-            pose(Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver), *history)
+            Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver)
+        pose(Parts.of(self.loss, ERM()), *history)
         splitter: Any = check_cv(self.cv)
         splits = list(splitter.split(X, y))
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -227,7 +236,7 @@ class RobustPolicyCV(BaseEstimator):
             orders = [{"order": order} for order in listed]
         if "epsilon" in settings:
             epsilons = [{"epsilon": e} for e in _listed("epsilons", self.epsilons)]
-        solver = self.solver or default_solver(template).replace(nodes=1)
+        solver = self.solver or default_solver(template).replace(nodes=1, outcomes_per_context=FEW)
         _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
         plain = self.solver or NestedSGD(nodes=1)
         families = []
@@ -251,7 +260,7 @@ class RobustPolicyCV(BaseEstimator):
         """Train everything; in processes if asked, else with progress."""
         if self.n_jobs not in (None, 1):
             work = (
-                delayed(try_families)([family], self.loss, history, splits, seed)
+                delayed(try_families)([family], self.loss, history, splits, seed, race=False)
                 for family in families
             )
             found = Parallel(n_jobs=self.n_jobs)(work)
@@ -262,7 +271,7 @@ class RobustPolicyCV(BaseEstimator):
                 if report is not None and math.isfinite(least):
                     report(done, total, least, None)
 
-            return try_families(families, self.loss, history, splits, seed, watch)
+            return try_families(families, self.loss, history, splits, seed, watch, self.race)
 
     def _choose(self, trials: list[Trial], weights: np.ndarray) -> None:
         """Put the results down and choose; ``weights`` are those of the held-out rows."""
@@ -271,13 +280,14 @@ class RobustPolicyCV(BaseEstimator):
             for i, steps in enumerate(trial.steps):
                 losses = trial.losses[:, i]
                 error = losses.std(ddof=1) / math.sqrt(len(losses)) if len(losses) > 1 else 0.0
+                mean = losses.mean()
                 rows.append(
                     {
                         "rule": repr(trial.family.rule),
                         "nominal": repr(trial.family.nominal),
                         **_settings(trial.model),
                         "steps": steps,
-                        "mean_loss": losses.mean(),
+                        "mean_loss": math.inf if math.isnan(mean) else mean,
                         "standard_error": error,
                         **{f"fold_{k}": loss for k, loss in enumerate(losses)},
                     }
