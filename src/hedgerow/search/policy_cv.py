@@ -151,18 +151,21 @@ class RobustPolicyCV(BaseEstimator):
         return self
 
     def policy(
-        self, selection: str | None = None, penalties: float | Sequence[float] | None = None
+        self,
+        selection: str | None = None,
+        penalties: float | Sequence[float] | None = None,
+        nominals: Sequence[Nominal] | None = None,
     ) -> RobustPolicy:
         """Return, not fitted, what this or another way of choosing leads to.
 
-        ``selection`` as above, None: this search's own; ``penalties``: choose among these only, so
-        ``penalties=inf`` gives the best rule that hedges against nothing.
+        ``selection`` as above, None: this search's own; ``penalties``, ``nominals``: choose among
+        these only, so ``penalties=inf`` gives the best rule that hedges against nothing.
         """
         check_is_fitted(self, "results_")
         selection = selection or self.selection
         _checks.one_of("selection", selection, SELECTIONS)
         among = None if penalties is None else _listed("penalties", penalties)
-        family, model, steps = self._tried[self._pick(selection, among)]
+        family, model, steps = self._tried[self._pick(selection, among, nominals)]
         return family.policy(self.loss, model, steps, self._seed).set_params(outliers=self.outliers)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -313,15 +316,25 @@ class RobustPolicyCV(BaseEstimator):
         }
         self.best_score_ = -float(means[self._pick(self.selection)])
 
-    def _pick(self, selection: str, penalties: Sequence[float] | None = None) -> int:
+    def _pick(
+        self,
+        selection: str,
+        penalties: Sequence[float] | None = None,
+        nominals: Sequence[Nominal] | None = None,
+    ) -> int:
         """Place of the candidate that a way of choosing leads to."""
         columns = self.results_
         rows = [{name: columns[name][i] for name in columns} for i in range(len(self._tried))]
+        named = None if nominals is None else [repr(nominal) for nominal in nominals]
         allowed = [
-            i for i, row in enumerate(rows) if penalties is None or row["penalty"] in penalties
+            i
+            for i, row in enumerate(rows)
+            if (penalties is None or row["penalty"] in penalties)
+            and (named is None or row["nominal"] in named)
         ]
         if not allowed:
-            raise ValueError(f"None of the penalties {penalties} was tried and admissible.")
+            what = f"penalties {penalties}" if named is None else f"nominals {', '.join(named)}"
+            raise ValueError(f"None of the {what} was tried and admissible.")
         if selection == "one-standard-error":
             near = [i for i in allowed if rows[i]["excess"] <= rows[i]["excess_error"]]
             if near:
