@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from hedgerow._warnings import (
         ConstantFeatureWarning,
+        CrossingQuantilesWarning,
         DivergedWarning,
         HedgerowWarning,
         InexactValueWarning,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from hedgerow.data import AdaptedNominal, EmpiricalNominal, NeighbourNominal, TableEncoder
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.estimator import RobustPolicy, load
-    from hedgerow.forecasts import ForestRegressor, ResidualNominal
+    from hedgerow.forecasts import ForestRegressor, ResidualNominal, ScenarioNominal
     from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
     from hedgerow.losses import (
         CustomLoss,
@@ -73,8 +74,8 @@ _MODULES = (
     *("metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {
-    "_warnings": "ConstantFeatureWarning DivergedWarning HedgerowWarning InexactValueWarning "
-    "InfiniteValueWarning OutlierWarning RecourseWarning UselessRuleWarning "
+    "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
+    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning UselessRuleWarning "
     "VacuousCausalityWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",
@@ -86,7 +87,7 @@ _HOMES = {
     "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
     "policy_file": "PolicyFileError",
-    "forecasts": "ForestRegressor ResidualNominal",
+    "forecasts": "ForestRegressor ResidualNominal ScenarioNominal",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",

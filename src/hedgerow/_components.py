@@ -32,6 +32,8 @@ class Component(BaseEstimator, ABC):
     """Base of every part of a policy. Subclasses list their traced fields and check themselves."""
 
     traced: ClassVar[tuple[str, ...]] = ()
+    unstored: ClassVar[tuple[str, ...]] = ()
+    """Parameters that policy files leave out; a part that was read has their defaults."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Give the subclass a constructor, unless one was written, and register it with JAX."""

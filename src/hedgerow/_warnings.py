@@ -21,6 +21,10 @@ class OutlierWarning(HedgerowWarning):
     """Values so far from all others that they look like typos."""
 
 
+class CrossingQuantilesWarning(HedgerowWarning):
+    """Predicted quantiles that fall where their levels rise, and were sorted."""
+
+
 class UselessRuleWarning(HedgerowWarning):
     """A learned rule that loses to one decision for all rows."""
 

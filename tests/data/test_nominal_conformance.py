@@ -30,20 +30,22 @@ class Example:
     stored: bool = True
 
 
+RNG = np.random.default_rng(0)
+X = np.repeat(RNG.normal(size=(25, 2)), RNG.integers(1, 4, 25), axis=0)
+ROWS = len(X)
+Y, WEIGHTS = RNG.gamma(4, 1, (ROWS, 2)), RNG.integers(1, 4, ROWS).astype(float)
 FORECAST = hr.ResidualNominal(LinearRegression(), "constant", 4, folds=3)
+GIVEN = hr.ScenarioNominal(X, Y[:, None] * [[0.8], [1.1], [1.5]], [1.0, 2.0, 0.0])
 EXAMPLES = [
     Example(hr.EmpiricalNominal()),
     Example(hr.AdaptedNominal(6)),
     Example(hr.AdaptedNominal()),
     Example(hr.NeighbourNominal(4), keeps_outcomes=False),
     Example(FORECAST, keeps_outcomes=False, stored=False),
+    Example(GIVEN, keeps_outcomes=False, stored=False),
     Example(RecentNominal(20.0), any_order=False, repeats=False, keeps_outcomes=False),
 ]
 EVERY = pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: repr(e.nominal))
-RNG = np.random.default_rng(0)
-X = np.repeat(RNG.normal(size=(25, 2)), RNG.integers(1, 4, 25), axis=0)
-ROWS = len(X)
-Y, WEIGHTS = RNG.gamma(4, 1, (ROWS, 2)), RNG.integers(1, 4, ROWS).astype(float)
 
 
 @EVERY

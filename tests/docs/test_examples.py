@@ -35,6 +35,7 @@ def test_there_are_examples():
             "README.md",
             "docs/choosing.md",
             "docs/explain.md",
+            "docs/forecasts.md",
             "docs/robustness.md",
             "docs/two_stage.md",
             "docs/portfolio.md",

@@ -63,7 +63,8 @@ def describe(value: Any) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, Component):
-        parameters = {name: describe(v) for name, v in value.get_params(deep=False).items()}
+        given = value.get_params(deep=False).items()
+        parameters = {name: describe(v) for name, v in given if name not in value.unstored}
         return {"component": path_of(type(value)), "parameters": parameters}
     if isinstance(value, DecisionSet):
         arguments = [describe(argument) for argument in value.arguments]
