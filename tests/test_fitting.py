@@ -89,7 +89,7 @@ class TestLearning:
             cover=lambda rule, widen=0.0: SimpleNamespace(gap=2.0 * next(reports)),
         )
         solver = SimpleNamespace(
-            training=lambda problem, rule, penalty, budget: rule,
+            training=lambda problem, rule, penalty, budget, table: rule,
             run=lambda rule, key, progress: trained.append(rule) or SimpleNamespace(rule=rule + 1),
         )
         _, report = fitting.learn(problem, 0, solver, fitting.keys_of(0), None)

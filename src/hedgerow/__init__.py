@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         CausalSinkhorn,
         CausalWasserstein,
         InadmissiblePenaltyError,
+        InfeasibleRadiusError,
         Sinkhorn,
     )
     from hedgerow.certify.value import RobustValue, robust_value
@@ -77,7 +78,8 @@ _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning UselessRuleWarning "
     "VacuousCausalityWarning",
-    "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError KL Sinkhorn",
+    "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
+    "InfeasibleRadiusError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder",

@@ -23,14 +23,14 @@ from hedgerow._warnings import (
 )
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify, penalty_needed
-from hedgerow.data import EmpiricalNominal, Nominal, NominalDistribution, Units
+from hedgerow.data import EmpiricalNominal, Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.describe.numbers import number
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
 from hedgerow.rules.base import build_rule
 from hedgerow.rules.slopes import outcome_slopes
-from hedgerow.solvers import Solution, Solver, default_solver
+from hedgerow.solvers import Solution, Solver, TrainingProblem, default_solver
 from hedgerow.solvers.training import Progress
 
 ROUNDS, EXACT = 3, 1e-7
@@ -144,16 +144,27 @@ def learn(
     problem.cover(rule, widen=0.9)
     rounds = ROUNDS
     while True:
-        penalty = budget = None
-        if problem.given.radius is not None:
-            begin = certify(problem, rule, keys.value, tolerance=0.1)
-            penalty, budget = begin.penalty, begin.budget
-        training = solver.training(problem, rule, penalty, budget)
+        training = training_of(problem, rule, solver, keys.value)
         solution = solver.run(training, keys.training, progress)
         rule, report, rounds = solution.rule, problem.cover(solution.rule), rounds - 1
         exact = report is None or report.gap <= EXACT * problem.units.loss_unit
         if exact or rounds == 0:
             return solution, report
+
+
+def training_of(
+    problem: Problem,
+    rule: FittedRule,
+    solver: Solver,
+    key: jax.Array,
+    table: TrainingTable | None = None,
+) -> TrainingProblem:
+    """Return what to train on; under a radius, from the penalty that goes with the first rule."""
+    penalty = budget = None
+    if problem.given.radius is not None:
+        begin = certify(problem, rule, key, tolerance=0.1)
+        penalty, budget = begin.penalty, begin.budget
+    return solver.training(problem, rule, penalty, budget, table)
 
 
 def judged(

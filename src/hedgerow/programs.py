@@ -9,6 +9,11 @@ Every new shape is compiled anew, and a compiled program keeps dozens of memory 
 have 65,530 of them (Linux), after which LLVM, and with it the interpreter, dies. So programs are
 let go when the process has many maps; what is needed again is compiled again.
 
+JAX's own programs and traces go with them. It makes some for each new shape outside of ours
+(``jnp.asarray`` of an array is one, and holds a megabyte) and keeps up to 2,048 of each kind; a
+process that kept them would grow to several gigabytes. Programs of others in the same process are
+compiled again as well: JAX lets go of all traces or of none.
+
 A program is called from outside any other; what is called inside of one is a plain function. None
 can run in a process that was forked after one has run: JAX's threads are not there, and it would
 wait for them forever.
@@ -18,7 +23,6 @@ from __future__ import annotations
 
 import gc
 import os
-import weakref
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -37,7 +41,6 @@ BETWEEN_LOOKS = 8
 MAPS = Path("/proc/self/maps")
 R = TypeVar("R")
 
-_made: weakref.WeakSet[Any] = weakref.WeakSet()
 _compilations = 0
 _home: int | None = None
 
@@ -56,9 +59,7 @@ def program(function: Any = None, **settings: Any) -> Any:
 
     @cache
     def compiled() -> Any:
-        jitted = jax.jit(function, compiler_options=options(), **settings)
-        _made.add(jitted)
-        return jitted
+        return jax.jit(function, compiler_options=options(), **settings)
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -90,23 +91,17 @@ def memory_maps() -> int:
 
 
 def release() -> None:
-    """Let go of every compiled program."""
-    for jitted in list(_made):
-        jitted.clear_cache()
+    """Let go of every compiled program, and of what JAX keeps to make it."""
+    jax.clear_caches()
     gc.collect()
 
 
 def _count_compilation() -> None:
-    """Look at the number of maps now and then, and let go if there are many.
-
-    Programs of others, JAX's own small ones among them, are let go only if ours are not enough.
-    """
+    """Look at the number of maps now and then, and let go if there are many."""
     global _compilations
     _compilations += 1
     if _compilations % BETWEEN_LOOKS == 0 and memory_maps() > MOST_MAPS:
         release()
-        if memory_maps() > MOST_MAPS / 2:
-            jax.clear_caches()
 
 
 def refuse_in_forked_process() -> None:

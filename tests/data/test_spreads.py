@@ -1,8 +1,10 @@
 """Scales that bad rows cannot move, and the sentence that names the bad rows."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.data.spreads import Spreads, mend
 
+RETURNS = Path(__file__).parents[3] / "shared" / "data" / "returns.csv.gz"
 RNG = np.random.default_rng(0)
 CLEAN = RNG.normal(50.0, 10.0, (300, 1))
 
@@ -105,3 +108,60 @@ def test_rows_without_weight_are_no_typos():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mend("Y", bad, weights, "error")
+
+
+def named(values):
+    """Rows that are said to look like typos, as the warning counts them; none is none."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        mend("Y", values, np.ones(len(values)), "warn")
+    return int(str(said[0].message).split()[0]) if said else 0
+
+
+@pytest.mark.parametrize("rows", [60, 300, 2000])
+def test_a_heavy_tail_leads_out_of_its_fence_without_typos(rows):
+    """Student's t with 3 degrees of freedom, in 20 tables of 40 columns."""
+    tables = [np.random.default_rng(seed).standard_t(3, (rows, 40)) for seed in range(20)]
+    assert any(not measured(values).within(values).all() for values in tables)
+    assert max(map(named, tables)) == 0
+
+
+def test_a_gap_arises_by_chance_in_one_column_of_a_thousand():
+    """P(farthest > 10 × next) = 10^−3 under a tail of x^−3, whatever the number of rows."""
+    rng = np.random.default_rng(0)
+    columns = [rng.pareto(3.0, (300, 1)) for _ in range(4000)]
+    beyond = sum(not measured(column).within(column).all() for column in columns)
+    assert beyond > 100
+    assert sum(map(named, columns)) <= 12  # 4 are expected
+
+
+@pytest.mark.parametrize("factor", [1e2, 1e3, 1e9])
+@pytest.mark.parametrize("rows", [[7], list(range(0, 300, 30))], ids=["one", "ten"])
+def test_slipped_points_are_named_among_many_columns(rows, factor):
+    values = np.random.default_rng(1).normal(50.0, 10.0, (300, 30))
+    values[rows, 4] *= factor
+    assert named(values) == named(values[:, [4]]) == len(rows)
+
+
+def test_a_typo_is_told_from_the_tail_before_it():
+    """The farthest of the others lies beyond the fence too: it is not named, and not moved."""
+    values = np.random.default_rng(3).standard_t(2, (2000, 1))
+    assert (~measured(values).within(values)).sum() > 1
+    farthest = np.abs(values).max()
+    bad = np.vstack([values, [[1e3 * farthest]]])
+    assert named(bad) == 1
+    with pytest.warns(hr.OutlierWarning, match="row 2000 has"):
+        clipped = mend("Y", bad, np.ones(2001), "clip")
+    np.testing.assert_array_equal(clipped[:-1], values)
+    assert clipped[-1, 0] == max(values.max(), measured(bad).high[0])
+
+
+@pytest.mark.skipif(not RETURNS.exists(), reason="the file of stock returns is not here")
+@pytest.mark.parametrize("days", [60, 250, 730, 1760])
+def test_no_stock_return_looks_like_a_typo(days):
+    """394 stocks, 2017 to 2023; most of the 21 beyond their fence are of March 2020."""
+    returns = pd.read_csv(RETURNS, index_col=0).dropna(axis=1).to_numpy()
+    starts = range(0, len(returns) - days + 1, 30)
+    windows = [returns[start : start + days] for start in starts]
+    assert any(not measured(window).within(window).all() for window in windows)
+    assert max(map(named, windows)) == 0

@@ -6,9 +6,12 @@ import math
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 import hedgerow as hr
+from hedgerow.rules import Constant
+from hedgerow.search.folds import FamilyRun
 from tests.problems import AUTO, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)
@@ -274,3 +277,95 @@ def test_training_can_stop_before_its_schedule_ends():
         LOSS, rule=SMALL, solver=clone(SHORT).set_params(stop_after=100), random_state=0
     ).fit(X, y)
     np.testing.assert_array_equal(part.history_, whole.history_[:100])
+
+
+@pytest.mark.parametrize(
+    "model", [hr.CausalSinkhorn(1.0, 0.1, **AUTO), hr.KL(1.0, loss_scale="auto")]
+)
+def test_radii_are_tried_beside_penalties(model):
+    """Each candidate is what a single fit with its radius is, and says what penalty it learned."""
+    X, y = history(90)
+    cv = search(ambiguity=model, penalties=(3.0,), radii=(0.5, 2.0), epsilons=(0.1,)).fit(X, y)
+    table = cv.cv_results_
+    assert set(table.radius.dropna()) == {0.5, 2.0}
+    assert table[table.radius.isna()].penalty.eq(3.0).all()
+    last = table[table.steps == 250]
+    learned = [last[last.radius == radius].penalty.item() for radius in (0.5, 2.0)]
+    assert learned[0] > learned[1] > 0  # the larger the radius, the less it costs
+    for radius in (0.5, 2.0):
+        row = last[last.radius == radius].iloc[0]
+        for k, (train, test) in enumerate(KFold(3).split(X)):
+            alone = hr.RobustPolicy(
+                LOSS,
+                model.replace(penalty=None, radius=radius),
+                SMALL,
+                solver=SHORT,
+                random_state=cv.best_estimator_.random_state,
+            ).fit(X[train], y[train])
+            assert row[f"fold_{k}"] == pytest.approx(-alone.score(X[test], y[test]), rel=2e-3)
+    chosen = cv.policy().ambiguity
+    assert (chosen.radius is None) == (cv.best_params_.get("radius") is None)
+
+
+def test_radii_that_hold_nothing_are_left_out():
+    X, y = history(90)
+    cv = search(penalties=(3.0,), radii=(1e-6, 2.0), epsilons=(0.3,), refit=False).fit(X, y)
+    assert set(cv.cv_results_.radius.dropna()) == {2.0}
+    with pytest.raises(hr.InfeasibleRadiusError, match="smallest feasible radius"):
+        hr.RobustPolicy(LOSS, hr.CausalSinkhorn(radius=1e-6, epsilon=0.3, **AUTO)).fit(X, y)
+
+
+def test_what_a_fold_holds_out_trains_nothing(monkeypatch):
+    """Other outcomes in a fold change no decision there, nor the models that nominals rest on."""
+    X, y = history(90)
+    train, test = list(KFold(3).split(X))[1]
+    changed = y.copy()
+    changed[test] = y.max() - y[test]
+    decided = {}
+    judge = FamilyRun.judge
+
+    def watched(run, place, column, loss, decisions):
+        candidate = outcomes is y, repr(run.family), column
+        decided[candidate] = decisions * run.folds[place].units.z_unit
+        return judge(run, place, column, loss, decisions)
+
+    monkeypatch.setattr(FamilyRun, "judge", watched)
+    nominals = [hr.ResidualNominal(), hr.ResidualNominal(LinearRegression()), hr.EmpiricalNominal()]
+    for outcomes in (y, changed):
+        search(nominals=nominals, penalties=(3.0, math.inf), cv=[(train, test)], refit=False).fit(
+            X, outcomes
+        )
+    before = {tuple(what): found for (first, *what), found in decided.items() if first}
+    after = {tuple(what): found for (first, *what), found in decided.items() if not first}
+    assert before.keys() == after.keys()
+    for what in before:
+        np.testing.assert_array_equal(before[what], after[what])
+
+
+def test_families_that_are_clearly_behind_run_no_further():
+    """A rule that cannot tell contexts apart is spared the third fold; the others are not."""
+    X, y = history(240)
+    y = 5 * X[:, 0] + y / 100
+    settings = {
+        "rules": [hr.Affine(), Constant()],
+        "penalties": (30.0, math.inf),
+        "epsilons": (0.1,),
+    }
+    raced = search(**settings, refit=False).fit(X, y).cv_results_
+    whole = search(**settings, refit=False, race=False).fit(X, y).cv_results_
+    behind = raced[raced.mean_loss == math.inf]
+    assert set(behind.rule) == {repr(Constant())}
+    assert np.all(np.isfinite(whole.mean_loss))
+    kept = raced[np.isfinite(raced.mean_loss)]
+    both = kept.merge(whole, on=["rule", "penalty", "steps"])
+    np.testing.assert_array_equal(both.mean_loss_x, both.mean_loss_y)
+
+
+def test_choices_among_nominals_can_be_asked_for():
+    X, y = history(90)
+    several = [hr.EmpiricalNominal(), hr.NeighbourNominal(5)]
+    cv = search(nominals=several, penalties=(3.0,), epsilons=(0.1,), refit=False).fit(X, y)
+    for nominal in several:
+        assert repr(cv.policy(nominals=[nominal]).nominal) == repr(nominal)
+    with pytest.raises(ValueError, match=r"None of the nominals NeighbourNominal.*was tried"):
+        cv.policy(nominals=[hr.NeighbourNominal(7)])

@@ -5,7 +5,11 @@ from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
-from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
+from hedgerow.ambiguity.penalised import (
+    InadmissiblePenaltyError,
+    InfeasibleRadiusError,
+    PenalisedAmbiguity,
+)
 from hedgerow.ambiguity.problem import Problem
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
@@ -20,6 +24,7 @@ __all__ = [
     "CausalSinkhorn",
     "CausalWasserstein",
     "InadmissiblePenaltyError",
+    "InfeasibleRadiusError",
     "Kernels",
     "LogOfMean",
     "LogReduction",

@@ -31,6 +31,10 @@ class InadmissiblePenaltyError(ValueError):
     """A penalty under which the robust value is infinite; the sentence names the smallest."""
 
 
+class InfeasibleRadiusError(ValueError):
+    """A radius within which no distribution lies; the sentence names the smallest."""
+
+
 class PenalisedAmbiguity(Ambiguity):
     """Shared by models with a penalty λ, counted in units of ``loss_scale``, or a radius ρ."""
 
@@ -94,7 +98,7 @@ class PenalisedAmbiguity(Ambiguity):
         if excess < 0:
             smallest = self.root(least)
             digits = 10.0 ** (7 - math.floor(math.log10(smallest)))
-            raise ValueError(
+            raise InfeasibleRadiusError(
                 f"radius={self.radius:.9g} is too small: no distribution lies within it, since "
                 "smearing points out takes more than that by itself; the smallest feasible radius "
                 f"is {math.ceil(smallest * digits) / digits:.9g}."

@@ -26,10 +26,10 @@ Gauss-Legendre nodes give rounding error. Ψ is positively homogeneous and y/σ 
     E[Ψ(z, y) | x] = σ·E₁Ψ(z/σ),   z*(x) = σ(x)·z₁,   E[Ψ(z*, y) | x] = σ(x)·Ψ₁,
     E Ψ(z*(x), y) = Ψ₁·exp(βᵀΣβ / 2).
 
-**The published oracle loss is not the one of the printed costs.** The paper reports 3.29 for every
-number of features. The printed matrix S, where product 1 may serve demands 2 and 3, has
-Ψ₁ = 3.4046. Its transpose, where products 2 and 3 may serve demand 1, has Ψ₁ = 3.2893. The printed
-matrix agrees with the paper's text and is the default; ``transposed=True`` is the other one.
+**The published oracle loss is not the exact one.** The paper reports 3.29 for every number of
+features: a sample average over 100 outcomes, less 1/√100. The printed matrix S, where product 1 may
+serve demands 2 and 3, has Ψ₁ = 3.4046. Its transpose, ``transposed=True``, where products 2 and 3
+may serve demand 1, has Ψ₁ = 3.2893, which is near the published figure by chance.
 """
 
 from collections.abc import Callable

@@ -17,6 +17,7 @@ are taken from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
 import jax
@@ -44,7 +45,8 @@ from hedgerow.solvers.side_by_side import SideBySide
 LOOK = 50
 """Steps between two looks at what the folds hold out."""
 BATCH = 128
-RULES = (SoftForest(), ScoreForest())
+RULES = (SoftForest(), ScoreForest(temperature=2.0), ScoreForest(temperature=4.0))
+"""Soft gates, since a mean has fewer corners than one outcome per context suggests."""
 
 
 class Member(NamedTuple):
@@ -62,7 +64,7 @@ class ForestRegressor(RegressorMixin, Component):
     Parameters
     ----------
     rules : sequence of Rule or None
-        What predicts; None: ``SoftForest()`` and ``ScoreForest()``.
+        What predicts; None: ``SoftForest()`` and two softer ``ScoreForest``.
     solver : StochasticSolver or None
         How to train: ``steps`` is the most there can be. None: ``NestedSGD(batch=128)``.
     folds : int or splitter
@@ -170,20 +172,25 @@ def _posed(X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:
 def _trainings(
     rule: Rule, parts: Sequence[Problem], solver: StochasticSolver, key: jax.Array
 ) -> list[TrainingProblem]:
-    """What every part's forest is trained on, all of one shape, from where it begins."""
+    """What every part's forest is trained on, all of one shape, from where it begins.
+
+    All look at the features that vary on all rows, the last part; where a fold has one value of a
+    feature only, that is a zero.
+    """
     tables = TrainingTable.alike(
         [
             TrainingTable.build(part.nominal, part.units, solver.outcomes_per_context)
             for part in parts
         ]
     )
-    found = []
-    for problem, table in zip(parts, tables, strict=True):
+    starts = []
+    for problem in parts:
         units = problem.units
         slopes = outcome_slopes(problem.nominal, units) if rule.begins_along_slopes else None
-        start = Start.of(units, problem.loss.decisions_for(len(units.y_unit)), slopes)
-        found.append(solver.training(problem, build_rule(rule, key, start), table=table))
-    return found
+        starts.append(Start.of(units, problem.loss.decisions_for(len(units.y_unit)), slopes))
+    begin = [build_rule(rule, key, replace(s, varying=starts[-1].varying)) for s in starts]
+    several = zip(parts, begin, tables, strict=True)
+    return [solver.training(problem, first, table=table) for problem, first, table in several]
 
 
 def _stacking(

@@ -25,11 +25,18 @@ import numpy as np
 from joblib import cpu_count
 
 from hedgerow import fitting
-from hedgerow.ambiguity import ERM, Ambiguity, InadmissiblePenaltyError, Problem
-from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
-from hedgerow.estimator import RobustPolicy
+from hedgerow.ambiguity import (
+    ERM,
+    Ambiguity,
+    InadmissiblePenaltyError,
+    InfeasibleRadiusError,
+    Problem,
+)
+from hedgerow.data import NominalDistribution, TrainingTable, Units
+from hedgerow.kernels import Sobol
 from hedgerow.losses import Loss
-from hedgerow.rules import FittedRule, Rule
+from hedgerow.rules import FittedRule
+from hedgerow.search.candidates import Family
 from hedgerow.solvers import TrainingProblem
 from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
@@ -44,28 +51,12 @@ EARLY = (25, 50)
 """Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""
 
 
-class Family(NamedTuple):
-    """Candidates that differ in penalty and epsilon only."""
-
-    rule: Rule
-    nominal: Nominal
-    models: list[Ambiguity]
-    solver: StochasticSolver
-
-    def policy(
-        self, loss: Loss, model: Ambiguity, steps: int | None = None, seed: int = 0
-    ) -> RobustPolicy:
-        """Return a policy with one of the models, for so many steps of the solver's schedule."""
-        stop = None if steps is None or steps >= self.solver.steps else steps
-        solver = self.solver.replace(stop_after=stop)
-        return RobustPolicy(loss, model, self.rule, self.nominal, solver, random_state=seed)
-
-
 class Trial(NamedTuple):
     """One candidate, after several numbers of steps.
 
     ``losses``: held-out mean losses (folds, numbers of steps); ``rows``: the losses that they
-    average (numbers of steps, held-out rows, fold after fold).
+    average (numbers of steps, held-out rows, fold after fold); ``penalties``: those that were
+    learned under a radius (numbers of steps), NaN without one.
     """
 
     family: Family
@@ -73,6 +64,7 @@ class Trial(NamedTuple):
     steps: list[int]
     losses: np.ndarray
     rows: np.ndarray
+    penalties: np.ndarray
 
 
 class History(NamedTuple):
@@ -91,7 +83,7 @@ class Fold(NamedTuple):
     contexts: np.ndarray
     outcomes: np.ndarray
     weights: np.ndarray
-    key: jax.Array
+    keys: fitting.Keys
 
     @property
     def units(self) -> Units:
@@ -99,10 +91,13 @@ class Fold(NamedTuple):
         return self.problem.units
 
     def admits(self, model: Ambiguity) -> bool:
-        """Whether the model's value is finite here."""
+        """Whether the model's value is finite here, and its radius leaves room."""
         try:
-            self.problem.against(model)
-        except InadmissiblePenaltyError:
+            problem = self.problem.against(model)
+            with jax.enable_x64(True):
+                setting = problem.setting(Sobol(1), None)
+                model.budget(problem.units, problem.loss, problem.nominal, setting)
+        except (InadmissiblePenaltyError, InfeasibleRadiusError):
             return False
         return True
 
@@ -111,8 +106,25 @@ class Fold(NamedTuple):
     ) -> list[TrainingProblem]:
         """What is trained: one problem per model, all on one table."""
         return [
-            solver.training(self.problem.against(model), self.rule, table=table) for model in models
+            fitting.training_of(
+                self.problem.against(model), self.rule, solver, self.keys.value, table
+            )
+            for model in models
         ]
+
+    def penalty_units(self, models: list[Ambiguity]) -> np.ndarray:
+        """What a penalty of 1, as models are given them, is in working units, (models,)."""
+        units, loss, nominal = self.units, self.problem.loss, self.problem.nominal
+        return np.array(
+            [
+                model.resolve(units, loss, nominal)
+                .replace(radius=None, penalty=1.0)
+                .in_units(units)
+                .penalty
+                for model in models
+            ],
+            np.float64,
+        )
 
     def judge(self, loss: Loss, decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean losses (models,) and losses (models, rows) of decisions in working units.
@@ -142,13 +154,14 @@ class FamilyRun:
         self.held_out = _held_out_contexts(folds)
         self.ends = checkpoints(family.solver)
         self.losses = np.full((len(folds), len(models), len(self.ends)), np.nan)
+        self.penalties = np.full(self.losses.shape, np.nan)
         shape = len(models), len(self.ends)
         self.rows = [np.full((*shape, len(fold.outcomes)), np.nan, np.float32) for fold in folds]
 
     def advance(self, place: int, column: int) -> np.ndarray:
         """Train on a fold up to a checkpoint, and decide where it holds out."""
         length = self.ends[column] - ([0, *self.ends][column])
-        key = self.folds[0].key
+        key = self.folds[0].keys.training
         self.grids[place] = self.grids[place].advanced(length, self.family.solver, key)
         return np.asarray(self.grids[place].decisions(self.held_out[place]), np.float64)
 
@@ -156,6 +169,9 @@ class FamilyRun:
         """Put down what decisions at a checkpoint cost."""
         judged = self.folds[place].judge(loss, decisions)
         self.losses[place, :, column], self.rows[place][:, column] = judged
+        if self.models[0].radius is not None:
+            unit = self.folds[place].penalty_units(self.models)
+            self.penalties[place, :, column] = self.grids[place].penalties() / unit
 
     @property
     def least(self) -> float:
@@ -165,8 +181,8 @@ class FamilyRun:
 
     @property
     def hedges(self) -> bool:
-        """Whether its models have a price, or trust the data."""
-        return self.models[0].penalty is not None
+        """Whether its models have a price or a radius, or trust the data."""
+        return self.models[0].penalty is not None or self.models[0].radius is not None
 
     def front(self, folds: int) -> np.ndarray:
         """Losses on the rows that the first folds hold out, of the candidate that is best there."""
@@ -178,7 +194,14 @@ class FamilyRun:
         """What there is to choose from."""
         rows = np.concatenate(self.rows, axis=2)
         return [
-            Trial(self.family, model, self.ends, self.losses[:, m], rows[m])
+            Trial(
+                self.family,
+                model,
+                self.ends,
+                self.losses[:, m],
+                rows[m],
+                self.penalties[:, m].mean(axis=0),
+            )
             for m, model in enumerate(self.models)
         ]
 
@@ -206,7 +229,8 @@ def try_families(
         models = [model for model in family.models if all(fold.admits(model) for fold in folds)]
         if models:
             runs.append(FamilyRun(family, folds, models))
-    for done, total in _raced(runs, loss, RACED if race else len(splits)):
+    first = min(RACED, len(splits)) if race else len(splits)
+    for done, total in _raced(runs, loss, first):
         if watch is not None:
             watch(done, total, min(run.least for run in runs))
     return [trial for run in runs for trial in run.trials()]
@@ -322,7 +346,7 @@ def fold_of(
     rule = fitting.first_rule(parts, problem, keys.rule)
     problem.cover(rule, widen=0.9)
     contexts, outcomes, weights = (part[test] for part in history)
-    return Fold(problem, rule, problem.units.contexts(contexts), outcomes, weights, keys.training)
+    return Fold(problem, rule, problem.units.contexts(contexts), outcomes, weights, keys)
 
 
 def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:

@@ -13,7 +13,6 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Self, cast
 
 import numpy as np
@@ -28,19 +27,23 @@ from hedgerow._progress import reporter
 from hedgerow._warnings import OutlierWarning, VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
-from hedgerow.data import EmpiricalNominal, Nominal, spreads
+from hedgerow.data import Nominal, spreads
 from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy, listed
-from hedgerow.fitting import DEFAULT_AMBIGUITY, Parts, pose
+from hedgerow.fitting import Parts, pose
 from hedgerow.losses import Loss
-from hedgerow.rules import Rule, SoftForest
-from hedgerow.search.folds import Family, History, Trial, try_families
-from hedgerow.solvers import NestedSGD, StochasticSolver, default_solver
+from hedgerow.rules import Rule
+from hedgerow.search.candidates import (
+    EPSILONS,
+    PENALTIES,
+    Family,
+    families_of,
+    listed_numbers,
+    settings_of,
+)
+from hedgerow.search.folds import History, Trial, try_families
+from hedgerow.solvers import StochasticSolver
 
-PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
-EPSILONS = (0.03, 0.1, 0.3)
-FEW = 8
-"""Outcomes of a context that a step looks at; another sample of them at each step."""
 SELECTIONS = ("best", "one-standard-error")
 
 
@@ -85,6 +88,8 @@ class RobustPolicyCV(BaseEstimator):
     race : bool
         Spare rules, nominals and orders that are clearly behind after two folds the other folds;
         their mean losses are then infinite. With ``n_jobs`` nobody is spared.
+    radii : sequence of float or None
+        Radii to try, besides penalties; ones that no distribution lies within are left out.
 
     Attributes
     ----------
@@ -124,11 +129,12 @@ class RobustPolicyCV(BaseEstimator):
     verbose: Any = False
     outliers: str = "warn"
     race: bool = True
+    radii: Sequence[float] | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try every candidate on every fold, choose, and train on all data."""
         _checks.one_of("selection", self.selection, SELECTIONS)
-        families = self._families()
+        families = families_of(self)
         history = self._history(X, y, sample_weight)
         for family in families:  # what is wrong is said before the work
             Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver)
@@ -164,7 +170,7 @@ class RobustPolicyCV(BaseEstimator):
         check_is_fitted(self, "results_")
         selection = selection or self.selection
         _checks.one_of("selection", selection, SELECTIONS)
-        among = None if penalties is None else _listed("penalties", penalties)
+        among = None if penalties is None else listed_numbers("penalties", penalties)
         family, model, steps = self._tried[self._pick(selection, among, nominals)]
         return family.policy(self.loss, model, steps, self._seed).set_params(outliers=self.outliers)
 
@@ -220,43 +226,6 @@ class RobustPolicyCV(BaseEstimator):
         contexts = spreads.mend("X", _checks.contexts(contexts), weights, self.outliers, names)
         return History(contexts, spreads.mend("Y", outcomes, weights, self.outliers), weights)
 
-    def _families(self) -> list[Family]:
-        """Candidates, gathered by what can be trained in one program."""
-        template: Any = self.ambiguity or DEFAULT_AMBIGUITY
-        _checks.instance("ambiguity", template, Ambiguity, "None or a model with a penalty")
-        if template.penalty is None and template.radius is None:
-            raise TypeError(
-                f"ambiguity must be a model with a penalty; {type(template).__name__} has none."
-            )
-        if template.radius is not None:
-            raise ValueError("ambiguity has a radius; penalties are chosen here, so give it one.")
-        penalties = _listed("penalties", self.penalties)
-        finite = [penalty for penalty in penalties if math.isfinite(penalty)]
-        settings = template.get_params(deep=False) | {"radius": None}
-        orders, epsilons = [{}], [{}]
-        if "order" in settings:
-            listed = _several("orders", self.orders, settings["order"])
-            orders = [{"order": order} for order in listed]
-        if "epsilon" in settings:
-            epsilons = [{"epsilon": e} for e in _listed("epsilons", self.epsilons)]
-        solver = self.solver or default_solver(template).replace(nodes=1, outcomes_per_context=FEW)
-        _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
-        plain = self.solver or NestedSGD(nodes=1)
-        families = []
-        for rule, nominal in product(
-            _several("rules", self.rules, SoftForest()),
-            _several("nominals", self.nominals, EmpiricalNominal()),
-        ):
-            for order in orders if finite else ():
-                models = [
-                    type(template)(**(settings | order | epsilon | {"penalty": penalty}))
-                    for penalty, epsilon in product(finite, epsilons)
-                ]
-                families.append(Family(rule, nominal, models, solver))
-            if len(finite) < len(penalties):
-                families.append(Family(rule, nominal, [ERM()], plain))
-        return families
-
     def _search(
         self, families: list[Family], history: History, splits: list[Any], seed: int
     ) -> list[Trial]:
@@ -288,7 +257,7 @@ class RobustPolicyCV(BaseEstimator):
                     {
                         "rule": repr(trial.family.rule),
                         "nominal": repr(trial.family.nominal),
-                        **_settings(trial.model),
+                        **settings_of(trial.model, trial.penalties[i]),
                         "steps": steps,
                         "mean_loss": math.inf if math.isnan(mean) else mean,
                         "standard_error": error,
@@ -304,17 +273,18 @@ class RobustPolicyCV(BaseEstimator):
         for row, held in zip(rows, held_out, strict=True):
             row["excess"] = row["mean_loss"] - means[best]
             row["excess_error"] = _paired_error(held, held_out[best], weights)
-        names = rows[0] | rows[-1]
+        names = dict.fromkeys(name for row in rows for name in row)
         self.results_ = {name: [row.get(name) for row in rows] for name in names}
         self._tried = places
-        family, model, steps = places[self._pick(self.selection)]
+        picked = self._pick(self.selection)
+        family, model, steps = places[picked]
         self.best_params_ = {
             "rule": family.rule,
             "nominal": family.nominal,
-            **_settings(model),
+            **settings_of(model, rows[picked]["penalty"]),
             "steps": steps,
         }
-        self.best_score_ = -float(means[self._pick(self.selection)])
+        self.best_score_ = -float(means[picked])
 
     def _pick(
         self,
@@ -347,34 +317,6 @@ class RobustPolicyCV(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def _several(name: str, given: Any, default: Any) -> list[Any]:
-    """At least one of something; None: the default alone."""
-    if given is None:
-        return [default]
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) == 0:
-        raise TypeError(f"{name} must be a list of what to try, or None; got {given!r}.")
-    return list(given)
-
-
-def _listed(name: str, values: Any) -> list[float]:
-    """At least one positive number; a penalty may be infinite."""
-    found = [values] if np.ndim(values) == 0 else list(values)
-    if not found:
-        raise ValueError(f"{name} must hold at least one number.")
-    return [
-        math.inf if name == "penalties" and value == math.inf else _checks.positive(name, value)
-        for value in found
-    ]
-
-
-def _settings(model: Ambiguity) -> dict[str, float]:
-    """What is tried of a model; without one, as for the empirical risk, the penalty is infinite."""
-    if model.penalty is None:
-        return {"penalty": math.inf}
-    known = model.get_params(deep=False)
-    return {name: known[name] for name in ("order", "penalty", "epsilon") if name in known}
 
 
 def _hedging(row: dict[str, Any]) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow.ambiguity import Ambiguity, Setting
+from hedgerow.ambiguity import Ambiguity, Budget, Setting
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 from hedgerow.solvers.loop import State, begin, stretch
@@ -30,12 +30,16 @@ EACH = State(*cast(Any, (0, 0, 0, 0, None)))
 
 
 class Grid(NamedTuple):
-    """Trainings on one table; states, settings and models have a leading axis."""
+    """Trainings on one table; all but the objective, which holds what is shared, have an axis more.
+
+    ``budgets`` is None unless the models have radii.
+    """
 
     state: State
     objective: Objective
     settings: Setting
     models: Ambiguity
+    budgets: Budget | None
 
     @classmethod
     def of(
@@ -44,13 +48,21 @@ class Grid(NamedTuple):
         """Begin trainings that share a table and a first rule; ``slots``: at least so many."""
         first = several[0]
         slots = max(first.slots, slots or 0)
-        state = begin(first.objective, first.start, solver, slots)
+        states = [begin(one.objective, one.start, solver, slots) for one in several]
         return cls(
-            state=stacked([state] * len(several))._replace(step=state.step),
+            state=stacked(states)._replace(step=states[0].step),
             objective=first.objective,
             settings=stacked([training.objective.setting for training in several]),
             models=stacked([training.objective.model for training in several]),
+            budgets=stacked([training.objective.budget for training in several]),
         )
+
+    def penalties(self) -> Float[np.ndarray, " models"]:
+        """The penalties of the models in working units: as given, or as learned under radii."""
+        penalties, log_penalty = self.models.penalty, self.state.average.log_penalty
+        if self.budgets is not None and log_penalty is not None:
+            penalties = self.budgets.floor + np.exp(np.asarray(log_penalty))
+        return np.asarray(penalties, np.float64)
 
     def advanced(self, length: int, solver: StochasticSolver, key: PRNGKeyArray) -> Grid:
         """Go on by up to STRETCH steps.
@@ -67,11 +79,12 @@ class Grid(NamedTuple):
 
 @program
 def _stretch_all(grid: Grid, length: Array, solver: StochasticSolver, key: PRNGKeyArray) -> State:
-    def one(state: State, setting: Setting, model: Ambiguity) -> State:
-        objective = replace(grid.objective, setting=setting, model=model)
+    def one(state: State, setting: Setting, model: Ambiguity, budget: Budget | None) -> State:
+        objective = replace(grid.objective, setting=setting, model=model, budget=budget)
         return stretch(state, length, objective, solver, key)[0]
 
-    return jax.vmap(one, (EACH, 0, 0), EACH)(grid.state, grid.settings, grid.models)
+    own = grid.settings, grid.models, grid.budgets
+    return jax.vmap(one, (EACH, 0, 0, 0), EACH)(grid.state, *own)
 
 
 @program

@@ -46,7 +46,7 @@ def test_the_oracle_loses_the_oracle_loss(problem):
     drawn = draw(problem, 50, 3, seed=1, test_rows=500)
     best = {
         "newsvendor": lambda contexts: oracle_newsvendor_decision(drawn.test.signal),
-        "inventory": lambda contexts: oracle_inventory_decision(drawn.test.scale, transposed=True),
+        "inventory": lambda contexts: oracle_inventory_decision(drawn.test.scale),
     }
     assert drawn.mean_loss(best[problem]) == pytest.approx(drawn.oracle(), rel=1e-6)
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.datasets import newsvendor_signal, oracle_newsvendor_decision
+from hedgerow.datasets import (
+    newsvendor_signal,
+    oracle_inventory_decision,
+    oracle_newsvendor_decision,
+)
 from hedgerow_studies.trials import contenders
 from hedgerow_studies.trials.inventory_trial import InventoryDraw
 from hedgerow_studies.trials.newsvendor_trial import AS_TRAINED, NewsvendorDraw
@@ -72,7 +76,7 @@ def test_levels_of_several_products():
 
 def test_the_inventory_is_judged_beside_its_oracle():
     draw = InventoryDraw(50, 3, seed=1)
-    best = draw.judge(lambda X: np.outer(draw.test.scale[: len(X)], [0.86309, 2.35884, 4.79471]))
+    best = draw.judge(lambda X: oracle_inventory_decision(draw.test.scale[: len(X)]))
     assert best["as trained"]["mean"] == pytest.approx(best["oracle"], rel=1e-6)
     few = draw.judge(lambda X: np.full((len(X), 3), 2.0), few=True)
     assert few["as trained"]["mean"] > few["oracle"]

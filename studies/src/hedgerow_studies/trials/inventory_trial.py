@@ -1,9 +1,9 @@
 """The paper's inventory with substitution as a trial of methods.
 
-The published oracle loss fits the transposed substitution costs only
-(hedgerow.datasets.inventory_data), so those are used. Losses are exact expectations given each test
-context. Where every decision is a program of its own, fewer contexts judge, and the oracle's loss
-on the same contexts is reported beside them, so that the excess over it can be compared.
+Substitution costs are as printed in the paper (hedgerow.datasets.inventory_data). Losses are exact
+expectations given each test context. Where every decision is a program of its own, fewer contexts
+judge, and the oracle's loss on the same contexts is reported beside them, so that the excess over
+it can be compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class InventoryDraw:
     problem: ClassVar[str] = "inventory"
 
     def __init__(self, rows: int, features: int, seed: int, test_rows: int = TEST_ROWS) -> None:
-        costs = paper_inventory_costs(transposed=True)
+        costs = paper_inventory_costs()
         self.loss = InventorySubstitution(costs.holding, costs.stockout, costs.substitution)
         self.train = make_inventory(rows, features, random_state=seed)
         beta = self.train.beta
@@ -40,12 +40,12 @@ class InventoryDraw:
 
     def oracle(self, rows: int | None = None) -> float:
         """What no rule can do better than, over the first so many test contexts."""
-        return float(oracle_inventory_loss(self.test.scale[:rows], transposed=True).mean())
+        return float(oracle_inventory_loss(self.test.scale[:rows]).mean())
 
     def mean_loss(self, decide: Decide, rows: int | None = None) -> float:
         """Mean loss of a rule over the first so many test contexts, the noise averaged exactly."""
         decisions = np.maximum(decide(self.test.data[:rows]), 0.0)
-        losses = expected_inventory_loss(decisions, self.test.scale[:rows], transposed=True)
+        losses = expected_inventory_loss(decisions, self.test.scale[:rows])
         return float(losses.mean())
 
     def judge(self, decide: Decide, few: bool = False) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _headline(what: str, shares: Table, printed: str) -> Headline:
 
 
 def _protocol(table: Table, problem: str) -> str:
-    kind = "transposed substitution costs, " if problem == "inventory" else ""
+    kind = "substitution costs as printed, " if problem == "inventory" else ""
     long = table[table["method"] == CONVERGED]
     settled = int((long["status"] == "converged").sum())
     return (
