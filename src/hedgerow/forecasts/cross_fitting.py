@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
-from hedgerow.data.nominal import tie_labels
+from hedgerow.data.nominal import in_order, tie_labels
 
 Split = tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " held"]]
 
@@ -28,6 +28,15 @@ class Crossed(NamedTuple):
 
     held_out: Float[np.ndarray, "rows y"]
     all_seen: Float[np.ndarray, "rows y"]
+
+
+def counted_rows(
+    folds: Any, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows with weight, in order and each once; as they come if a splitter goes by their place."""
+    if hasattr(folds, "split"):
+        return X[weights > 0], Y[weights > 0], weights[weights > 0]
+    return in_order(X, Y, weights)
 
 
 def splits_of(folds: Any, X: Float[np.ndarray, "rows d"], seed: int = 0) -> list[Split]:
