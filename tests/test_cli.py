@@ -14,6 +14,7 @@ import hedgerow as hr
 from hedgerow import cli
 from hedgerow.cli import work
 from hedgerow.cli.commands import app
+from hedgerow.cli.options import NominalKind
 from hedgerow.data.table_files import read_table, write_table
 from hedgerow.describe.numbers import number
 from hedgerow.fitting import Parts
@@ -340,24 +341,13 @@ def test_inventory_with_costs_from_a_file(tmp_path):
         assert message in result.stderr
 
 
-def request(**changes):
-    options = {"model": "causal-sinkhorn", "nominal": "auto"} | changes
-    nothing = dict.fromkeys(work.FitRequest.__dataclass_fields__)
-    return work.FitRequest(**(nothing | options))
-
-
-def test_auto_gives_causal_models_several_outcomes_per_context(monkeypatch):
-    spread = np.arange(100.0)[:, None]
-    monkeypatch.setattr(work, "MOST_NEIGHBOUR_ROWS", 100)
-
-    def kinds(X=spread, **changes):
-        return [type(nominal) for nominal in work._nominals(request(**changes), X)]
-
-    assert kinds() == [hr.NeighbourNominal, hr.EmpiricalNominal]
-    assert kinds(np.arange(101.0)[:, None]) == [hr.AdaptedNominal, hr.EmpiricalNominal]
-    assert kinds(spread % 20) == kinds(model="sinkhorn") == [hr.EmpiricalNominal]
-    assert kinds(nominal="adapted") == [hr.AdaptedNominal]
-    assert kinds(nominal="empirical") == [hr.EmpiricalNominal]
+@pytest.mark.parametrize("nominal", NominalKind)
+def test_nominals_are_named_and_auto_is_the_library_s_own(tmp_path, train, nominal):
+    path = tmp_path / "policy.hedgerow"
+    options = ["--outcome", "demand", *COSTS, *QUICK, "--nominal", nominal]
+    assert call("fit", train, *options, "-o", path).exit_code == 0
+    found = hr.load(path).nominal
+    assert found is None if nominal == "auto" else nominal in type(found).__name__.lower()
 
 
 def test_help_states_the_defaults_that_the_library_has():

@@ -37,14 +37,16 @@ class RobustPolicy(BaseEstimator):
     loss : Loss
         What decisions cost, such as ``Newsvendor(holding=0.6, stockout=1.0)``.
     ambiguity : Ambiguity or None
-        What to hedge against; None: ``CausalSinkhorn(penalty=10, epsilon=0.1, order=2)`` with all
+        What to hedge against; None: ``CausalSinkhorn(penalty=10, epsilon=0.01, order=2)`` with all
         scales "auto". ``ERM()`` hedges against nothing.
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.
     nominal : Nominal or None
-        How history becomes a distribution; None: ``EmpiricalNominal()``.
+        How history becomes a distribution; None: ``ResidualNominal()`` for 200 to 20,000 rows with
+        at most 8 outcomes, else ``EmpiricalNominal()``.
     solver : Solver or None
-        How to train; None: what is best by measurement (see ``hedgerow.solvers``).
+        How to train; None: what is best by measurement, for longer the more rows there are
+        (``hedgerow.solvers.default_solver``).
     outliers : {"warn", "clip", "error"}
         What to do about values that look like typos, ten times as far from the median as nine in
         ten of the others: name them in a warning and keep them, move them to where that begins, or
@@ -119,8 +121,7 @@ class RobustPolicy(BaseEstimator):
         An interrupt goes on to whoever called; what had been learned by then is kept, with the
         status "interrupted".
         """
-        parts = self._parts()
-        problem, single_outcome = self._pose(parts, X, y, sample_weight)
+        parts, problem, single_outcome = self._pose(X, y, sample_weight)
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
         try:
@@ -163,7 +164,7 @@ class RobustPolicy(BaseEstimator):
         and the nominal distribution. Such a policy cannot be saved, since files hold no functions.
         """
         policy = cls(loss, ambiguity, nominal=nominal)
-        problem, single_outcome = policy._pose(policy._parts(), X, y, sample_weight)
+        _, problem, single_outcome = policy._pose(X, y, sample_weight)
         units = problem.units
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
@@ -234,7 +235,8 @@ class RobustPolicy(BaseEstimator):
         """
         X = self.contexts(X)
         Y = self.outcomes(y, X)
-        parts = fitting.Parts.of(self.loss, ambiguity or self.given_, nominal=self.nominal)
+        model = ambiguity or self.given_
+        parts = fitting.Parts.of(self.loss, model, None, self.nominal, None, *Y.shape)
         nominal = fitting.nominal_of(parts, X, Y, _checks.weights(sample_weight, len(X)))
         return Problem.of(nominal, self.units_, self.loss, parts.ambiguity)
 
@@ -298,26 +300,24 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         write_policy(path, self)
 
-    def _parts(self) -> fitting.Parts:
-        return fitting.Parts.of(self.loss, self.ambiguity, self.rule, self.nominal, self.solver)
-
-    def _pose(
-        self, parts: fitting.Parts, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Problem, bool]:
-        """Check the data and turn them into a problem; also whether Y was 1-D."""
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[fitting.Parts, Problem, bool]:
+        """Check the data and turn them into a problem; also the parts, and whether Y was 1-D."""
+        given = self.loss, self.ambiguity, self.rule, self.nominal, self.solver
+        parts = fitting.Parts.of(*given)  # what is wrong with them is said before the data
         _checks.given(self, y)
         X = self._validated(X, reset=True)
         y = _checks.numeric("Y", y)
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
+        parts = fitting.Parts.of(*given, *Y.shape)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
         X = spreads.mend("X", X, weights, self.outliers, names)
         Y = spreads.mend("Y", Y, weights, self.outliers)
         problem = fitting.pose(parts, X, Y, weights)
         fitting.remark(problem, names, model=self.ambiguity is not None)
-        return problem, y.ndim == 1
+        return parts, problem, y.ndim == 1
 
     def _keep(
         self,

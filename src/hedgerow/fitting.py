@@ -23,8 +23,9 @@ from hedgerow._warnings import (
 )
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify, penalty_needed
-from hedgerow.data import EmpiricalNominal, Nominal, NominalDistribution, TrainingTable, Units
+from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.describe.numbers import number
+from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
@@ -46,7 +47,7 @@ FEWEST = 10
 ROUGHLY = 1e-2
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(
-    penalty=10.0, epsilon=0.1, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
+    penalty=10.0, epsilon=0.01, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
 )
 
 
@@ -67,8 +68,10 @@ class Parts(NamedTuple):
         rule: Any = None,
         nominal: Any = None,
         solver: Any = None,
+        rows: int = 0,
+        outcomes: int = 1,
     ) -> Parts:
-        """Fill in defaults, and refuse what is no such part in one sentence."""
+        """Fill in defaults for such a history, and refuse what is no such part in one sentence."""
         _checks.instance(
             "loss", loss, Loss, "a loss such as hedgerow.Newsvendor(holding=1, stockout=2)"
         )
@@ -77,8 +80,10 @@ class Parts(NamedTuple):
             loss=loss,
             ambiguity=ambiguity,
             rule=_part(rule, SoftForest(), Rule, "rule", "SoftForest()"),
-            nominal=_part(nominal, EmpiricalNominal(), Nominal, "nominal", "EmpiricalNominal()"),
-            solver=_part(solver, default_solver(ambiguity), Solver, "solver", "SCSC()"),
+            nominal=_part(
+                nominal, default_nominal(rows, outcomes), Nominal, "nominal", "EmpiricalNominal()"
+            ),
+            solver=_part(solver, default_solver(ambiguity, rows), Solver, "solver", "SCSC()"),
         )
         for part in parts:
             part.check()

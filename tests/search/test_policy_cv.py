@@ -347,6 +347,7 @@ def test_families_that_are_clearly_behind_run_no_further():
     X, y = history(240)
     y = 5 * X[:, 0] + y / 100
     settings = {
+        "nominals": [hr.EmpiricalNominal()],
         "rules": [hr.Affine(), Constant()],
         "penalties": (30.0, math.inf),
         "epsilons": (0.1,),

@@ -232,8 +232,8 @@ def causality_remarks(
         often = "Every context occurs once" if repeated == 0 else "Nearly every context occurs once"
         yield VacuousCausalityWarning(
             f"{often}, so {type(model).__name__} coincides with {plain} on this nominal; "
-            "for causal robustness give contexts several outcomes with "
-            "nominal=AdaptedNominal() or nominal=NeighbourNominal()."
+            "for causal robustness give every context a distribution of outcomes with "
+            "nominal=ResidualNominal()."
         )
 
 

@@ -12,7 +12,6 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.cli.screen import counting
-from hedgerow.data.nominal import Nominal
 from hedgerow.describe.numbers import number
 from hedgerow.estimator import RobustPolicy
 from hedgerow.search import RobustPolicyCV
@@ -22,7 +21,7 @@ FOLDS = 5
 
 
 def choose(
-    policy: RobustPolicy, nominals: list[Nominal], X: pd.DataFrame, y: np.ndarray, kind: str
+    policy: RobustPolicy, X: pd.DataFrame, y: np.ndarray, kind: str
 ) -> tuple[RobustPolicy, str]:
     """Return, not fitted, what the search leads to from a policy as asked for, and say why.
 
@@ -33,6 +32,7 @@ def choose(
     if policy.solver is not None:
         solver.set_params(steps=policy.solver.steps)
     hedges = policy.given_.description().hedges
+    nominals = None if policy.nominal is None else [policy.nominal]
     tried: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
     tried |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
     search = RobustPolicyCV(

@@ -43,6 +43,7 @@ class NominalKind(StrEnum):
     empirical = "empirical"
     adapted = "adapted"
     neighbour = "neighbour"
+    residual = "residual"
 
 
 class Search(StrEnum):
@@ -130,12 +131,12 @@ class FitRequest:
         float | None, in_model("NUMBER", "How far data may move, instead of a price.")
     ] = None
     epsilon: Annotated[
-        float | None, in_model("NUMBER", "Spread of the worst case; default: 0.1.")
+        float | None, in_model("NUMBER", "Spread of the worst case; default: 0.01.")
     ] = None
     order: Annotated[int | None, in_model("1|2", "Power of the distance moved; default: 2.")] = None
-    nominal: Annotated[NominalKind, in_model("NAME", "auto, empirical, adapted or neighbour.")] = (
-        NominalKind.auto
-    )
+    nominal: Annotated[
+        NominalKind, in_model("NAME", "auto, residual, empirical, neighbour or adapted.")
+    ] = NominalKind.auto
     search: Annotated[
         Search,
         in_model(

@@ -35,15 +35,19 @@ from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import DEFAULT_AMBIGUITY
+from hedgerow.forecasts import ResidualNominal, default_nominal
 from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
 from hedgerow.report.costs import fixed_words, standard_error
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
 
-MOST_NEIGHBOUR_ROWS = 20_000
-"""Beyond this many rows the search for neighbours takes longer than training; cells are used."""
-ENOUGH_TIES = 5
-"""With this many rows per distinct context, history holds conditional distributions as it is."""
+NOMINALS: dict[str, type[Nominal] | None] = {
+    "auto": None,
+    "residual": ResidualNominal,
+    "empirical": EmpiricalNominal,
+    "neighbour": NeighbourNominal,
+    "adapted": AdaptedNominal,
+}
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
@@ -71,25 +75,25 @@ def fit(request: FitRequest) -> None:
     X = encoder.transform(table)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     ambiguity = _ambiguity(request)
-    nominals = _nominals(request, X.to_numpy())
+    nominal = NOMINALS[request.nominal]
     solver = None
     if request.steps is not None:
-        solver = default_solver(ambiguity).set_params(steps=request.steps)
+        solver = default_solver(ambiguity, len(Y)).set_params(steps=request.steps)
     policy = RobustPolicy(
         loss=loss,
         ambiguity=ambiguity,
         rule=_rule(request),
-        nominal=nominals[0],
+        nominal=None if nominal is None else nominal(),
         solver=solver,
         random_state=request.seed,
         outliers=str(request.outliers),
     )
     chosen = []
     if request.search != "none":
-        policy, words = choose(policy, nominals, X, y, request.search)
+        policy, words = choose(policy, X, y, request.search)
         chosen = [("chosen", words)]
     with progress("training") as report, warnings.catch_warnings():
-        if request.nominal == "auto":  # whether contexts recur was looked at, or searched for
+        if request.nominal == "auto":  # nobody asked for a causal model on rows as they are
             warnings.simplefilter("ignore", VacuousCausalityWarning)
         policy.set_params(verbose=report)
         try:
@@ -110,7 +114,7 @@ def fit(request: FitRequest) -> None:
         ("loss", loss_words),
         ("model", _model_words(request.model, policy.given_)),
         *chosen,
-        ("nominal", (policy.nominal or nominals[0]).description().short),
+        ("nominal", (policy.nominal or default_nominal(*Y.shape)).description().short),
         ("rule", request.rule),
         ("training", training_words(policy)),
         ("in-sample loss", f"{number(in_sample)} a row"),
@@ -307,25 +311,6 @@ def _ambiguity(request: FitRequest) -> Ambiguity:
     kind = CausalSinkhorn if request.model == "causal-sinkhorn" else Sinkhorn
     epsilon = default.epsilon if request.epsilon is None else request.epsilon
     return kind(**form, epsilon=epsilon, order=order, **AUTO)
-
-
-def _nominals(request: FitRequest, X: np.ndarray) -> list[Nominal]:
-    """The nominal asked for; "auto" gives causal models several outcomes per context.
-
-    What a search may choose instead follows: what pooling brings is for the folds to say.
-    """
-    named = {
-        "empirical": EmpiricalNominal,
-        "adapted": AdaptedNominal,
-        "neighbour": NeighbourNominal,
-    }
-    if request.nominal != "auto":
-        return [named[request.nominal]()]
-    causal = request.model.startswith("causal")
-    if not causal or len(np.unique(X, axis=0)) * ENOUGH_TIES <= len(X):
-        return [EmpiricalNominal()]
-    pooled = NeighbourNominal() if len(X) <= MOST_NEIGHBOUR_ROWS else AdaptedNominal()
-    return [pooled, EmpiricalNominal()]
 
 
 def _rule(request: FitRequest) -> Rule:

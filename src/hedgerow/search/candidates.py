@@ -14,15 +14,16 @@ from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.data import EmpiricalNominal, Nominal
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import DEFAULT_AMBIGUITY
+from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss
 from hedgerow.rules import Rule, SoftForest
-from hedgerow.solvers import NestedSGD, StochasticSolver, default_solver
+from hedgerow.solvers import StochasticSolver, default_solver
 
 if TYPE_CHECKING:
     from hedgerow.search.policy_cv import RobustPolicyCV
 
-PENALTIES = (2.0, 5.0, 10.0, 30.0, math.inf)
-EPSILONS = (0.03, 0.1, 0.3)
+PENALTIES = (3.0, 10.0, 30.0, math.inf)
+EPSILONS = (0.01, 0.1)
 FEW = 8
 """Outcomes of a context that a step looks at; another sample of them at each step."""
 SETTINGS = ("order", "radius", "penalty", "epsilon")
@@ -45,8 +46,8 @@ class Family(NamedTuple):
         return RobustPolicy(loss, model, self.rule, self.nominal, solver, random_state=seed)
 
 
-def families_of(search: RobustPolicyCV) -> list[Family]:
-    """All that a search is asked to try."""
+def families_of(search: RobustPolicyCV, rows: int, outcomes: int) -> list[Family]:
+    """All that a search is asked to try, on such a history."""
     template = _template(search.ambiguity)
     penalties = listed_numbers("penalties", search.penalties)
     radii = [] if search.radii is None else listed_numbers("radii", search.radii)
@@ -59,13 +60,17 @@ def families_of(search: RobustPolicyCV) -> list[Family]:
         orders = [{"order": order} for order in listed]
     if "epsilon" in settings:
         epsilons = [{"epsilon": e} for e in listed_numbers("epsilons", search.epsilons)]
-    solver = search.solver or default_solver(template).replace(nodes=1, outcomes_per_context=FEW)
+    solver, plain = (
+        search.solver or default_solver(model, rows).replace(nodes=1, **sampled)
+        for model, sampled in ((template, {"outcomes_per_context": FEW}), (ERM(), {}))
+    )
     _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
-    plain = search.solver or NestedSGD(nodes=1)
     families = []
+    usual = default_nominal(rows, outcomes)
+    learned = [] if repr(usual) == repr(EmpiricalNominal()) else [usual]
     for rule, nominal in product(
         _several("rules", search.rules, SoftForest()),
-        _several("nominals", search.nominals, EmpiricalNominal()),
+        _several("nominals", search.nominals, EmpiricalNominal(), *learned),
     ):
         for order, limits in product(orders, (priced, within)):
             models = [
@@ -95,10 +100,10 @@ def _template(given: Any) -> Ambiguity:
     return template
 
 
-def _several(name: str, given: Any, default: Any) -> list[Any]:
-    """At least one of something; None: the default alone."""
+def _several(name: str, given: Any, *default: Any) -> list[Any]:
+    """At least one of something; None: the default ones."""
     if given is None:
-        return [default]
+        return list(default)
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) == 0:
         raise TypeError(f"{name} must be a list of what to try, or None; got {given!r}.")
     return list(given)

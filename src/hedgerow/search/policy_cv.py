@@ -66,10 +66,11 @@ class RobustPolicyCV(BaseEstimator):
     orders : sequence of int or None
         Orders to try, where the model has one; None: the model's own.
     nominals, rules : sequence or None
-        Nominals and rules to try; None: ``EmpiricalNominal()``, ``SoftForest()``.
+        Nominals and rules to try; None: ``EmpiricalNominal()`` and what ``RobustPolicy`` takes for
+        as many rows; ``SoftForest()``.
     solver : StochasticSolver or None
-        How to train: ``steps`` is the most there can be. None:
-        ``SCSC(nodes=1, outcomes_per_context=8)``.
+        How to train: ``steps`` is the most there can be. None: what ``RobustPolicy`` takes for as
+        many rows, with one node and at most eight outcomes of a context a step.
     cv : int, splitter or iterable
         As scikit-learn has it; ``TimeSeriesSplit()`` for what comes in time.
     selection : {"best", "one-standard-error"}
@@ -134,8 +135,9 @@ class RobustPolicyCV(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try every candidate on every fold, choose, and train on all data."""
         _checks.one_of("selection", self.selection, SELECTIONS)
-        families = families_of(self)
+        families_of(self, 0, 1)  # what is wrong with them is said before the data
         history = self._history(X, y, sample_weight)
+        families = families_of(self, *history.outcomes.shape)
         for family in families:  # what is wrong is said before the work
             Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver)
         pose(Parts.of(self.loss, ERM()), *history)
@@ -309,7 +311,7 @@ class RobustPolicyCV(BaseEstimator):
             near = [i for i in allowed if rows[i]["excess"] <= rows[i]["excess_error"]]
             if near:
                 return min(near, key=lambda i: _hedging(rows[i]))
-        return min(allowed, key=lambda i: rows[i]["mean_loss"])
+        return min(allowed, key=lambda i: (rows[i]["mean_loss"], _seen_loss(rows[i])))
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that Y is required and may have several columns."""
@@ -322,6 +324,13 @@ class RobustPolicyCV(BaseEstimator):
 def _hedging(row: dict[str, Any]) -> tuple[float, float, float]:
     """Smaller for candidates that hedge more."""
     return row["penalty"], -(row.get("epsilon") or 0.0), row["mean_loss"]
+
+
+def _seen_loss(row: dict[str, Any]) -> float:
+    """Mean loss on the folds that a candidate saw: those left out of the race did not see all."""
+    losses = np.array([loss for name, loss in row.items() if name.startswith("fold_")])
+    seen = losses[~np.isnan(losses)]
+    return float(seen.mean()) if len(seen) else math.inf
 
 
 def _paired_error(losses: np.ndarray, others: np.ndarray, weights: np.ndarray) -> float:
