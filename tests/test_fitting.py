@@ -27,9 +27,28 @@ def posed(**parts):
 class TestParts:
     def test_defaults_are_filled_in(self):
         parts = fitting.Parts.of(LOSS)
-        assert parts.ambiguity is fitting.DEFAULT_AMBIGUITY
+        assert repr(parts.ambiguity) == repr(fitting.DEFAULT_AMBIGUITY)
         assert [type(part) for part in parts[2:]] == [hr.SoftForest, hr.EmpiricalNominal, hr.SCSC]
         assert type(fitting.Parts.of(LOSS, hr.ERM()).solver) is hr.NestedSGD
+
+    @pytest.mark.parametrize(
+        ("rows", "penalty", "nominal", "steps", "batch"),
+        [
+            (100, 10.0, hr.EmpiricalNominal, 500, 64),
+            (200, 10.0, hr.ResidualNominal, 500, 64),
+            (1000, 10.0, hr.ResidualNominal, 500, 64),
+            (2000, 14.1, hr.ResidualNominal, 1000, 64),
+            (4000, 20.0, hr.EmpiricalNominal, 2000, 64),
+            (24_000, 49.0, hr.EmpiricalNominal, 3000, 256),
+            (10**6, 316.2, hr.EmpiricalNominal, 3000, 448),
+        ],
+    )
+    def test_defaults_grow_with_rows(self, rows, penalty, nominal, steps, batch):
+        parts = fitting.Parts.of(LOSS, rows=rows)
+        assert parts.ambiguity.penalty == pytest.approx(penalty, rel=0.01)
+        assert type(parts.nominal) is nominal
+        assert (parts.solver.steps, parts.solver.batch) == (steps, batch)
+        assert type(fitting.Parts.of(LOSS, rows=rows, outcomes=9).nominal) is hr.EmpiricalNominal
 
     @pytest.mark.parametrize("name", ["loss", "ambiguity", "rule", "nominal", "solver"])
     def test_what_is_no_such_part_is_named(self, name):

@@ -23,6 +23,7 @@ from hedgerow._warnings import DivergedWarning
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
+from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss
 from hedgerow.policy_file import read_policy, write_policy
 from hedgerow.rules import GivenRule, Rule
@@ -38,11 +39,12 @@ class RobustPolicy(BaseEstimator):
         What decisions cost, such as ``Newsvendor(holding=0.6, stockout=1.0)``.
     ambiguity : Ambiguity or None
         What to hedge against; None: ``CausalSinkhorn(penalty=10, epsilon=0.01, order=2)`` with all
-        scales "auto". ``ERM()`` hedges against nothing.
+        scales "auto", a penalty that grows with the root of the rows beyond 1,000. ``ERM()`` hedges
+        against nothing.
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.
     nominal : Nominal or None
-        How history becomes a distribution; None: ``ResidualNominal()`` for 200 to 20,000 rows with
+        How history becomes a distribution; None: ``ResidualNominal()`` for 200 to 2,000 rows with
         at most 8 outcomes, else ``EmpiricalNominal()``.
     solver : Solver or None
         How to train; None: what is best by measurement, for longer the more rows there are
@@ -223,8 +225,13 @@ class RobustPolicy(BaseEstimator):
 
     @property
     def given_(self) -> Ambiguity:
-        """The ambiguity model as it was given."""
-        return fitting.DEFAULT_AMBIGUITY if self.ambiguity is None else self.ambiguity
+        """The ambiguity model as it was given; by default, as it was found."""
+        default = getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
+        return default if self.ambiguity is None else self.ambiguity
+
+    def nominal_for(self, rows: int) -> Nominal:
+        """How so many rows become a distribution: as asked for, or the default."""
+        return self.nominal or default_nominal(rows, self.n_outcomes_)
 
     def problem(
         self, X: Any, y: Any, *, ambiguity: Ambiguity | None = None, sample_weight: Any = None
@@ -236,7 +243,7 @@ class RobustPolicy(BaseEstimator):
         X = self.contexts(X)
         Y = self.outcomes(y, X)
         model = ambiguity or self.given_
-        parts = fitting.Parts.of(self.loss, model, None, self.nominal, None, *Y.shape)
+        parts = fitting.Parts.of(self.loss, model, nominal=self.nominal_for(len(X)))
         nominal = fitting.nominal_of(parts, X, Y, _checks.weights(sample_weight, len(X)))
         return Problem.of(nominal, self.units_, self.loss, parts.ambiguity)
 

@@ -124,9 +124,9 @@ class FitRequest:
     model: Annotated[
         Model, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
     ] = Model.causal_sinkhorn
-    penalty: Annotated[float | None, in_model("NUMBER", "Price of moving data; default: 10.")] = (
-        None
-    )
+    penalty: Annotated[
+        float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
+    ] = None
     radius: Annotated[
         float | None, in_model("NUMBER", "How far data may move, instead of a price.")
     ] = None
@@ -150,7 +150,9 @@ class FitRequest:
     )
     trees: Annotated[int | None, in_rule("NUMBER", "Trees of the forest; default: 20.")] = None
     depth: Annotated[int | None, in_rule("NUMBER", "Questions per tree; default: 2.")] = None
-    steps: Annotated[int | None, in_rule("NUMBER", "Training steps; default: 500.")] = None
+    steps: Annotated[
+        int | None, in_rule("NUMBER", "Training steps; default: 500 up to 1,000 rows.")
+    ] = None
     seed: Annotated[int, in_rule("NUMBER", "Same seed, same policy.", min=0)] = 0
     out: Annotated[Path, option("FILE", "Policy file to write.", *OUT)] = Path("policy.hedgerow")
     force: Force = False

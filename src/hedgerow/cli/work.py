@@ -34,8 +34,8 @@ from hedgerow.describe.names import decision_names, training_words
 from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
-from hedgerow.fitting import DEFAULT_AMBIGUITY
-from hedgerow.forecasts import ResidualNominal, default_nominal
+from hedgerow.fitting import default_ambiguity
+from hedgerow.forecasts import ResidualNominal
 from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
 from hedgerow.report.costs import fixed_words, standard_error
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
@@ -74,7 +74,7 @@ def fit(request: FitRequest) -> None:
     encoder = TableEncoder().fit(_chosen(table, request))
     X = encoder.transform(table)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
-    ambiguity = _ambiguity(request)
+    ambiguity = _ambiguity(request, len(Y))
     nominal = NOMINALS[request.nominal]
     solver = None
     if request.steps is not None:
@@ -114,7 +114,7 @@ def fit(request: FitRequest) -> None:
         ("loss", loss_words),
         ("model", _model_words(request.model, policy.given_)),
         *chosen,
-        ("nominal", (policy.nominal or default_nominal(*Y.shape)).description().short),
+        ("nominal", policy.nominal_for(len(Y)).description().short),
         ("rule", request.rule),
         ("training", training_words(policy)),
         ("in-sample loss", f"{number(in_sample)} a row"),
@@ -294,10 +294,10 @@ def _inventory(path: Path, products: int) -> InventorySubstitution:
     return loss
 
 
-def _ambiguity(request: FitRequest) -> Ambiguity:
+def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
     if request.model == "erm":
         return ERM()
-    default = DEFAULT_AMBIGUITY
+    default = default_ambiguity(rows)
     form: dict[str, Any] = {
         "penalty": default.penalty if request.penalty is None else request.penalty
     }

@@ -16,14 +16,15 @@ __all__ = [
     "default_nominal",
 ]
 
-FEWEST_ROWS, MOST_ROWS, MOST_OUTCOMES = 200, 20_000, 8
+FEWEST_ROWS, MOST_ROWS, MOST_OUTCOMES = 200, 2_000, 8
 
 
 def default_nominal(rows: int, outcomes: int) -> Nominal:
     """Return what ``nominal=None`` stands for: a distribution in every context where it pays.
 
-    From 200 rows on residuals halve the excess loss (docs/results/choosing.md). Beyond 20,000 rows,
-    or with more than 8 outcomes, they cost more time and memory than they bring.
+    From 200 to 2,000 rows residuals halve the excess loss (docs/results/choosing.md). Pooled tables
+    of many thousands, whose series differ in more than their means, are better trusted as they are
+    (docs/results/real_series.md); with many outcomes a model of each takes long.
     """
     learned = FEWEST_ROWS <= rows <= MOST_ROWS and outcomes <= MOST_OUTCOMES
     return ResidualNominal() if learned else EmpiricalNominal()

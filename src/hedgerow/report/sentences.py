@@ -80,7 +80,7 @@ def tiles(
         ),
     ]
     if value is not None and subject.policy.given_.description().hedges:
-        remark = f"against {number(value.nominal)} in training"
+        remark = f"against {number(value.nominal)} if nothing changes"
         found.append(("Robust value", f"{number(value.value)}{money}", remark))
     return found
 
@@ -115,7 +115,7 @@ def robust_words(
     if value is None:
         return ["This policy was saved before its robust value was computed."]
     money = subject.money
-    trained = f"In training the policy cost {number(value.nominal)}{money} a row on average."
+    trained = f"Under the training distribution it costs {number(value.nominal)}{money} a row."
     if not subject.policy.given_.description().hedges:
         return [trained]
     within = value.stderr + value.bias
@@ -154,8 +154,7 @@ def scenario_words(subject: Subject, scenario: Scenario) -> str:
     if scenario.trouble:
         return scenario.trouble
     rows = "the rows" if scenario.rows == subject.rows else f"{scenario.rows:,} of the rows"
-    nominal = subject.policy.nominal
-    similar = nominal.description().rows if nominal else ""
+    similar = subject.policy.nominal_for(scenario.rows).description().rows
     return (
         f"Around {rows} of this report,{f' {similar},' if similar else ''} the worst world would "
         f"cost {number(scenario.expected_loss)}{subject.money} a row instead of "

@@ -1,6 +1,5 @@
 """Solvers: ways to minimise averages of logarithms of expectations over a rule's parameters."""
 
-import math
 from typing import Any
 
 from hedgerow.ambiguity import Ambiguity
@@ -42,21 +41,22 @@ __all__ = [
 
 FEWEST_ROWS, MOST_ROWS = 1_000, 40_000
 """Between these, training goes over the history equally often, PASSES times."""
-PASSES = 32
+PASSES, MOST_STEPS = 32, 3_000
 
 
 def default_solver(ambiguity: Ambiguity, rows: int = FEWEST_ROWS) -> StochasticSolver:
     """Return what ``solver=None`` stands for: tracked gradients where there are logarithms.
 
-    Up to 1,000 rows 500 steps of 64 contexts; beyond, steps and batches grow with the square root
-    of the rows, up to 40,000, so that there are 32 passes over the history. Forests of any size
-    were best there on pooled bakery series and on hourly bikes (docs/results/real_series.md).
+    Up to 1,000 rows 500 steps of 64 contexts. Beyond, there are 32 passes over the history, first
+    by more steps, from 6,000 rows on by larger batches, up to 40,000 rows: what was best on pooled
+    bakery series and hourly bikes, for forests of any size (docs/results/real_series.md).
     """
     logs = ambiguity.at_penalty(1.0).reduction().logs()
     solver = NestedSGD() if logs is None else SCSC()
     if rows <= FEWEST_ROWS:
         return solver
     rows = min(rows, MOST_ROWS)
-    batch = solver.batch * round(math.sqrt(rows / FEWEST_ROWS))
-    grown: dict[str, Any] = {"batch": batch, "steps": round(PASSES * rows / batch)}
+    steps = min(PASSES * rows // solver.batch, MOST_STEPS)
+    whole = round(PASSES * rows / steps / solver.batch)  # multiples, so that tables share programs
+    grown: dict[str, Any] = {"steps": steps, "batch": solver.batch * whole}
     return solver.set_params(**grown)
