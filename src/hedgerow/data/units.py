@@ -68,9 +68,11 @@ class Units:
             usual = loss.best_constant(seen, share)
         z_unit = loss.decision_unit(y_unit, usual)
         loss_unit = loss.natural_unit(usual, seen, share)
-        if not loss_unit > 0:  # outcomes never vary: measure the cost of being one unit off
-            off = float(share @ loss((usual + z_unit)[None, :], seen))
-            loss_unit = abs(off) or 1.0
+        if not loss_unit > 0 or not np.any(y_spread > 0):
+            # outcomes never vary, or hardly: what is left may be rounding, so the cost of being
+            # one unit off is the measure
+            off = abs(float(share @ loss((usual + z_unit)[None, :], seen)))
+            loss_unit = loss_unit if loss_unit > LEAST_OUTCOME * off else off or 1.0
         return cls(
             x_centre=x.centre,
             x_factor=x_factor,

@@ -30,15 +30,27 @@ class Crossed(NamedTuple):
     all_seen: Float[np.ndarray, "rows y"]
 
 
-def splits_of(folds: Any, X: Float[np.ndarray, "rows d"], seed: int = 0) -> list[Split]:
+def splits_of(
+    folds: Any,
+    X: Float[np.ndarray, "rows d"],
+    Y: Float[np.ndarray, "rows y"] | None = None,
+    seed: int = 0,
+) -> list[Split]:
     """Split rows: so many random folds, or as a splitter such as ``TimeSeriesSplit(5)`` has it.
 
-    Equal contexts go into one fold: a model that has seen one has seen the other.
+    Rows that are equal, outcomes included, go into one fold: a model that has seen one has seen the
+    other. Rows that share their context only do not: a model that has never seen a Sunday cannot
+    say what others are off by on one. Without Y rows are taken to differ.
     """
     if hasattr(folds, "split"):
         return [(np.asarray(kept), np.asarray(held)) for kept, held in folds.split(X)]
-    labels = tie_labels(X)
+    if Y is None:
+        labels = np.argsort(np.argsort(tie_labels(X), kind="stable"))
+    else:
+        labels = tie_labels(np.concatenate([X, Y], axis=1))
     groups = int(labels.max()) + 1
+    if groups == 1:  # nothing else to learn from
+        return [(np.arange(len(X)), np.arange(len(X)))]
     count = min(int(folds), groups)
     fold = np.random.default_rng(seed).permutation(groups) % count
     rows = fold[labels]

@@ -95,7 +95,7 @@ class ForestRegressor(RegressorMixin, Component):
         Y = _checks.outcomes(y)
         check_consistent_length(X, Y)
         self._single_outcome = y.ndim == 1
-        self.cross_fit(X, Y, _checks.weights(sample_weight, len(X)), splits_of(self.folds, X))
+        self.cross_fit(X, Y, _checks.weights(sample_weight, len(X)), splits_of(self.folds, X, Y))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -152,12 +152,14 @@ class ForestRegressor(RegressorMixin, Component):
         looked = zip(parts, held, strict=True)
         contexts = _padded([part.units.contexts(X[rows]) for part, rows in looked])
         best, spread = None, parts[-1].units.y_unit
+        usual = Spreads.measure(Y, weights).within(Y)
         for done in range(0, int(solver.steps), LOOK):
             length = min(LOOK, int(solver.steps) - done)
             several = several.advanced(length, solver, key)
             found = np.asarray(several.decisions(contexts), np.float64)
             crossed = _crossed(found, parts, held, Y.shape)
-            error = _mean_square((crossed.held_out - Y) / spread, weights)
+            off = np.where(usual, (crossed.held_out - Y) / spread, 0.0)  # typos choose no steps
+            error = _mean_square(off, weights)
             if best is None or error < best.error:
                 best = Member(several.rule(-1), crossed, done + length, error)
         return cast(Member, best)

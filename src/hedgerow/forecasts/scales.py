@@ -76,7 +76,7 @@ def _regressed(
     """Sizes by a model of |y − m̂|; rows without a residual have the size of their prediction's."""
     off = np.abs(Y - means.held_out)
     seen = np.isfinite(off).all(axis=1)
-    typical = np.average(off[seen], axis=0, weights=weights[seen])
+    typical = Spreads.measure(off[seen], weights[seen]).centre
     typical = np.where(typical > 0, typical, 1.0)
     off = np.where(np.isfinite(off), off, np.abs(Y - means.all_seen)) / typical
     sizes = cross_fit(regressor, X, off, weights, splits)
@@ -86,16 +86,20 @@ def _regressed(
 def _pinball(
     means: Crossed, sizes: Crossed, Y: np.ndarray, weights: np.ndarray
 ) -> Float[np.ndarray, " held"]:
-    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread."""
+    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread.
+
+    What looks like a typo counts 0: one such loss would decide between any two scales.
+    """
     seen = np.isfinite(means.held_out).all(axis=1)
     mean, size, y = means.held_out[seen], sizes.held_out[seen], Y[seen]
     residuals, share = (y - mean) / size, weights[seen] / weights[seen].sum()
-    spread = Spreads.measure(Y, weights).deviation
+    spreads = Spreads.measure(Y, weights)
+    spread, usual = spreads.deviation, spreads.within(y)
     total = np.zeros(len(y))
     for column in range(Y.shape[1]):
         quantiles = np.quantile(residuals[:, column], LEVELS, weights=share, method="inverted_cdf")
         guess = mean[:, [column]] + size[:, [column]] * quantiles
         gap = y[:, [column]] - guess
-        losses = np.maximum(LEVELS * gap, (LEVELS - 1) * gap).mean(axis=1)
+        losses = np.maximum(LEVELS * gap, (LEVELS - 1) * gap).mean(axis=1) * usual[:, column]
         total += losses / (spread[column] if spread[column] > 0 else 1.0)
     return total
