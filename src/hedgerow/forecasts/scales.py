@@ -86,20 +86,16 @@ def _regressed(
 def _pinball(
     means: Crossed, sizes: Crossed, Y: np.ndarray, weights: np.ndarray
 ) -> Float[np.ndarray, " held"]:
-    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread.
-
-    What looks like a typo counts 0: one such loss would decide between any two scales.
-    """
+    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread."""
     seen = np.isfinite(means.held_out).all(axis=1)
     mean, size, y = means.held_out[seen], sizes.held_out[seen], Y[seen]
     residuals, share = (y - mean) / size, weights[seen] / weights[seen].sum()
-    spreads = Spreads.measure(Y, weights)
-    spread, usual = spreads.deviation, spreads.within(y)
+    spread = Spreads.measure(Y, weights).deviation
     total = np.zeros(len(y))
     for column in range(Y.shape[1]):
         quantiles = np.quantile(residuals[:, column], LEVELS, weights=share, method="inverted_cdf")
         guess = mean[:, [column]] + size[:, [column]] * quantiles
         gap = y[:, [column]] - guess
-        losses = np.maximum(LEVELS * gap, (LEVELS - 1) * gap).mean(axis=1) * usual[:, column]
+        losses = np.maximum(LEVELS * gap, (LEVELS - 1) * gap).mean(axis=1)
         total += losses / (spread[column] if spread[column] > 0 else 1.0)
     return total
