@@ -21,6 +21,7 @@ import numpy as np
 
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.data.spreads import Spreads
+from hedgerow.programs import refuse_in_forked_process
 
 if TYPE_CHECKING:
     from hedgerow.losses import Loss
@@ -50,6 +51,7 @@ class Units:
     @classmethod
     def measure(cls, nominal: NominalDistribution, loss: Loss) -> Units:
         """Read units off the nominal distribution; ``loss`` fixes those of decisions and costs."""
+        refuse_in_forked_process()  # a loss may ask JAX
         outcomes = nominal.outcomes
         mass = np.bincount(nominal.entry_outcome, nominal.joint_mass(), minlength=len(outcomes))
         x = Spreads.measure(nominal.contexts, nominal.context_mass)
