@@ -53,7 +53,13 @@ if TYPE_CHECKING:
     from hedgerow.data import AdaptedNominal, EmpiricalNominal, NeighbourNominal, TableEncoder
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.estimator import RobustPolicy, load
-    from hedgerow.forecasts import ForestRegressor, ResidualNominal, ScenarioNominal
+    from hedgerow.forecasts import (
+        ForestRegressor,
+        IndexRegressor,
+        ResidualNominal,
+        ScenarioNominal,
+        StackedRegressor,
+    )
     from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
     from hedgerow.losses import (
         CustomLoss,
@@ -89,7 +95,7 @@ _HOMES = {
     "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
     "policy_file": "PolicyFileError",
-    "forecasts": "ForestRegressor ResidualNominal ScenarioNominal",
+    "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",

@@ -68,7 +68,7 @@ def test_a_typo_does_not_level_the_sizes_of_the_others():
     X, Y = line_data(600, wide=1.0)
     Y[7] *= 1000
     means = Crossed(10 + 2 * X, 10 + 2 * X)
-    scale = hr.ForestRegressor([hr.SoftForest(trees=3)], hr.NestedSGD(steps=100, batch=64))
+    scale = hr.ForestRegressor(hr.SoftForest(trees=3), hr.NestedSGD(steps=100, batch=64))
     sizes = fitted_scale(scale, means, X, Y, np.ones(600), splits_of(5, X)).all_seen
     assert sizes[X > 3].mean() > 1.5 * sizes[X < 1].mean()
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
-from hedgerow.data.nominal import tie_labels
+from hedgerow.data.nominal import in_order, tie_labels
 
 Split = tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " held"]]
 
@@ -30,30 +30,28 @@ class Crossed(NamedTuple):
     all_seen: Float[np.ndarray, "rows y"]
 
 
-def splits_of(
-    folds: Any,
-    X: Float[np.ndarray, "rows d"],
-    Y: Float[np.ndarray, "rows y"] | None = None,
-    seed: int = 0,
-) -> list[Split]:
+def counted_rows(
+    folds: Any, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows with weight, in order and each once; as they come if a splitter goes by their place."""
+    if hasattr(folds, "split"):
+        return X[weights > 0], Y[weights > 0], weights[weights > 0]
+    return in_order(X, Y, weights)
+
+
+def splits_of(folds: Any, X: Float[np.ndarray, "rows d"], seed: int = 0) -> list[Split]:
     """Split rows: so many random folds, or as a splitter such as ``TimeSeriesSplit(5)`` has it.
 
-    Rows that are equal, outcomes included, go into one fold: a model that has seen one has seen the
-    other. Rows that share their context only do not: a model that has never seen a Sunday cannot
-    say what others are off by on one. Without Y rows are taken to differ.
+    Rows differ (``counted_rows``), but several may have one context, and these go into several
+    folds: a model that has never seen a Sunday cannot say what others are off by on one.
     """
     if hasattr(folds, "split"):
         return [(np.asarray(kept), np.asarray(held)) for kept, held in folds.split(X)]
-    if Y is None:
-        labels = np.argsort(np.argsort(tie_labels(X), kind="stable"))
-    else:
-        labels = tie_labels(np.concatenate([X, Y], axis=1))
-    groups = int(labels.max()) + 1
-    if groups == 1:  # nothing else to learn from
-        return [(np.arange(len(X)), np.arange(len(X)))]
-    count = min(int(folds), groups)
-    fold = np.random.default_rng(seed).permutation(groups) % count
-    rows = fold[labels]
+    if len(X) == 1:  # nothing else to learn from
+        return [(np.arange(1), np.arange(1))]
+    count = min(int(folds), len(X))
+    rank = np.argsort(np.argsort(tie_labels(X), kind="stable"))
+    rows = (np.random.default_rng(seed).permutation(len(X)) % count)[rank]
     return [(np.flatnonzero(rows != i), np.flatnonzero(rows == i)) for i in range(count)]
 
 

@@ -1,13 +1,7 @@
-"""Soft forests that predict the mean of outcomes given their context, stopped at the right time.
+"""A soft forest that predicts the mean of outcomes given their context, stopped at the right time.
 
-    m_r = argmin_f Σ_k w_k ‖y_k − f(x_k)‖²    over the forests of rule r, stopped after the number
-                                              of steps that predicts best what folds hold out
-    m   = c + Σ_r a_r·(m_r − c),   a ≥ 0      stacked (Breiman 1996): least squares on predictions
-                                              of what the folds hold out, around the constant c
-
-A forest that looks at all features and one that looks at a learned score err differently, and which
-one is right is for the data to say. Weights that add up to less than 1 shrink towards the constant,
-which is right where there is little to be learned.
+    m = argmin_f Σ_k w_k ‖y_k − f(x_k)‖²    over forests, stopped after the number of steps that
+                                            predicts best what folds hold out
 
 All folds and the whole history take their steps together, in one compiled program
 (``solvers.side_by_side``). What the folds predict of rows they have not seen comes along: residuals
@@ -18,25 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import nnls
-from sklearn.base import RegressorMixin
-from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks
-from hedgerow._components import Component
 from hedgerow.ambiguity import ERM, Problem
 from hedgerow.data import EmpiricalNominal, TrainingTable, Units
 from hedgerow.data.spreads import Spreads
-from hedgerow.forecasts.cross_fitting import Crossed, Split, splits_of
+from hedgerow.forecasts.cross_fitted import CrossFitted
+from hedgerow.forecasts.cross_fitting import Crossed, Split
 from hedgerow.forecasts.squares import SquaredError
-from hedgerow.rules import FittedRule, Rule, ScoreForest, SoftForest, Start
+from hedgerow.rules import Rule, SoftForest, Start
 from hedgerow.rules.base import build_rule
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import NestedSGD, StochasticSolver, TrainingProblem
@@ -45,124 +34,68 @@ from hedgerow.solvers.side_by_side import SideBySide
 LOOK = 50
 """Steps between two looks at what the folds hold out."""
 BATCH = 128
-RULES = (SoftForest(), ScoreForest(temperature=2.0), ScoreForest(temperature=4.0))
-"""Soft gates, since a mean has fewer corners than one outcome per context suggests."""
 
 
-class Member(NamedTuple):
-    """One forest: trained on all rows, and what folds' forests predict of rows they hold out."""
-
-    rule: FittedRule
-    crossed: Crossed
-    steps: int
-    error: float
-
-
-class ForestRegressor(RegressorMixin, Component):
-    """Soft forests on squared error, stacked; a scikit-learn regressor.
+class ForestRegressor(CrossFitted):
+    """A soft forest on squared error; a scikit-learn regressor.
 
     Parameters
     ----------
-    rules : sequence of Rule or None
-        What predicts; None: ``SoftForest()`` and two softer ``ScoreForest``.
+    rule : Rule or None
+        What predicts; None: ``SoftForest()``.
     solver : StochasticSolver or None
         How to train: ``steps`` is the most there can be. None: ``NestedSGD(batch=128)``.
     folds : int or splitter
-        What steps and weights are chosen by, in ``fit``.
+        What the number of steps is chosen by, in ``fit``.
     random_state : int
         Seed of the first gates, leaves and batches.
 
     Attributes
     ----------
-    steps_ : list of int
-        Steps of each rule after which held-out rows were predicted best.
-    errors_ : list of float
-        Mean held-out errors of the rules, in squared spreads of the outcomes.
-    weights_ : (rules, outcomes) array
-        What each rule counts.
+    steps_ : int
+        Steps after which held-out rows were predicted best.
+    error_ : float
+        Mean error of held-out rows then, in squared spreads of the outcomes.
     """
 
-    rules: Sequence[Rule] | None = None
+    rule: Rule | None = None
     solver: StochasticSolver | None = None
     folds: Any = 5
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose steps and weights by folds, and train on all rows."""
-        X = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
-        _checks.given(self, y)
-        y = _checks.numeric("y", y)
-        Y = _checks.outcomes(y)
-        check_consistent_length(X, Y)
-        self._single_outcome = y.ndim == 1
-        self.cross_fit(X, Y, _checks.weights(sample_weight, len(X)), splits_of(self.folds, X, Y))
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the mean outcome given each row, (rows,) or (rows, outcomes) as y was."""
-        check_is_fitted(self, "weights_")
-        X = cast(np.ndarray, validate_data(self, X, reset=False, dtype=np.float64))
-        contexts, unit = self._units.contexts(X, np.float64), self._units.y_unit
-        found = self._stacked([member.rule.decide(contexts) * unit for member in self._members])
-        return found[:, 0] if self._single_outcome else found
-
     def cross_fit(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, splits: Sequence[Split]
     ) -> Crossed:
-        """Train on every fold and on all rows, and return what the stacked forests predict."""
+        """Train on every fold and on all rows, and stop when the folds predict best."""
         everything = np.arange(len(X))
         kept = [*(kept for kept, _ in splits), everything]
         held = [*(held for _, held in splits), everything]
         parts = [_posed(X[rows], Y[rows], weights[rows]) for rows in kept]
-        rules = RULES if self.rules is None else self.rules
-        members = [self._member(rule, parts, X, Y, weights, held) for rule in rules]
-        self._units, self._members = parts[-1].units, members
-        self.steps_ = [member.steps for member in members]
-        self.errors_ = [member.error for member in members]
-        self._centre = self._units.constant
-        self.weights_ = _stacking([m.crossed.held_out for m in members], Y, weights, self._centre)
-        return Crossed(
-            *(self._stacked(part) for part in zip(*(m.crossed for m in members), strict=True))
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that y may have several columns."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _stacked(self, predictions: Sequence[np.ndarray]) -> np.ndarray:
-        """Predictions of all rules, each with its weight."""
-        parts = zip(self.weights_, predictions, strict=True)
-        return self._centre + sum(weight * (found - self._centre) for weight, found in parts)
-
-    def _member(
-        self,
-        rule: Rule,
-        parts: Sequence[Problem],
-        X: np.ndarray,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        held: Sequence[np.ndarray],
-    ) -> Member:
-        """Train one rule on all parts, and stop when the folds predict best."""
         solver = self.solver or NestedSGD(batch=BATCH)
         key = jax.random.key(self.random_state, impl="rbg")
+        rule = SoftForest() if self.rule is None else self.rule
         several = SideBySide.of(_trainings(rule, parts, solver, key), solver)
         looked = zip(parts, held, strict=True)
         contexts = _padded([part.units.contexts(X[rows]) for part, rows in looked])
-        best, spread = None, parts[-1].units.y_unit
+        self._units, self.error_ = parts[-1].units, np.inf
         usual = Spreads.measure(Y, weights).within(Y)
+        best = None
         for done in range(0, int(solver.steps), LOOK):
             length = min(LOOK, int(solver.steps) - done)
             several = several.advanced(length, solver, key)
             found = np.asarray(several.decisions(contexts), np.float64)
             crossed = _crossed(found, parts, held, Y.shape)
-            off = np.where(usual, (crossed.held_out - Y) / spread, 0.0)  # typos choose no steps
-            error = _mean_square(off, weights)
-            if best is None or error < best.error:
-                best = Member(several.rule(-1), crossed, done + length, error)
-        return cast(Member, best)
+            off = (crossed.held_out - Y) / self._units.y_unit
+            error = _mean_square(np.where(usual, off, 0.0), weights)  # typos choose no steps
+            if best is None or error < self.error_:
+                best, self._rule = crossed, several.rule(-1)
+                self.steps_, self.error_ = done + length, error
+        assert best is not None  # a solver takes at least one step
+        return best
+
+    def means(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows y"]:
+        """What the forest of all rows predicts."""
+        return self._rule.decide(self._units.contexts(X, np.float64)) * self._units.y_unit
 
 
 def _posed(X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:
@@ -193,19 +126,6 @@ def _trainings(
     begin = [build_rule(rule, key, replace(s, varying=starts[-1].varying)) for s in starts]
     several = zip(parts, begin, tables, strict=True)
     return [solver.training(problem, first, table=table) for problem, first, table in several]
-
-
-def _stacking(
-    predictions: Sequence[np.ndarray], Y: np.ndarray, weights: np.ndarray, centre: np.ndarray
-) -> Float[np.ndarray, "rules y"]:
-    """Non-negative weights of least squares on held-out rows, outcome by outcome, without typos."""
-    usual = Spreads.measure(Y, weights).within(Y) & np.isfinite(predictions[0])
-    found = np.empty((len(predictions), Y.shape[1]))
-    for j, rows in enumerate(usual.T):
-        root = np.sqrt(weights[rows])
-        columns = [root * (predicted[rows, j] - centre[j]) for predicted in predictions]
-        found[:, j] = nnls(np.column_stack(columns), root * (Y[rows, j] - centre[j]))[0]
-    return found
 
 
 def _crossed(

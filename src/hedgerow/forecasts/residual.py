@@ -22,12 +22,12 @@ from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
-from hedgerow.data.nominal import Nominal, NominalDistribution, in_order, standardised, tie_labels
+from hedgerow.data.nominal import Nominal, NominalDistribution, standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
-from hedgerow.forecasts.cross_fitting import cross_fit, splits_of
-from hedgerow.forecasts.forest_regressor import ForestRegressor
+from hedgerow.forecasts.cross_fitting import counted_rows, cross_fit, splits_of
 from hedgerow.forecasts.scales import SCALES, fitted_scale
+from hedgerow.forecasts.stacked_regressor import StackedRegressor
 
 GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -38,7 +38,8 @@ class ResidualNominal(Nominal):
     Parameters
     ----------
     regressor : scikit-learn regressor or None
-        What predicts the mean; None: ``ForestRegressor()``, soft forests stopped by the same folds.
+        What predicts the mean; None: ``StackedRegressor()``, a soft forest and a curve of one
+        learned score, weighted by what they predict of the same folds.
     scale : {"constant", "proportional"}, regressor or None
         How the size of residuals depends on the context: not at all; as the predicted mean does; as
         a regressor of their sizes has it. None: whichever of these predicts held-out rows best, the
@@ -84,12 +85,9 @@ class ResidualNominal(Nominal):
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Predict, take residuals, and give every context some of them."""
-        if hasattr(self.folds, "split"):
-            X, Y, weights = (part[weights > 0] for part in (X, Y, weights))
-        else:
-            X, Y, weights = in_order(X, Y, weights)
+        X, Y, weights = counted_rows(self.folds, X, Y, weights)
         splits = splits_of(self.folds, X)
-        regressor = ForestRegressor() if self.regressor is None else self.regressor
+        regressor = StackedRegressor() if self.regressor is None else self.regressor
         means = cross_fit(regressor, X, Y, weights, splits)
         sizes = fitted_scale(self.scale, means, X, Y, weights, splits)
         seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))

@@ -19,7 +19,7 @@ from jaxtyping import Float
 
 from hedgerow.data.spreads import Spreads
 from hedgerow.forecasts.cross_fitting import Crossed, Split, cross_fit
-from hedgerow.forecasts.forest_regressor import ForestRegressor
+from hedgerow.forecasts.index_regressor import IndexRegressor
 
 SCALES = ("constant", "proportional")
 LEAST = 0.1
@@ -46,7 +46,7 @@ def fitted_scale(
     best, best_losses = constant, _pinball(means, constant, Y, weights)
     for candidate in (
         _proportional(means),
-        _regressed(ForestRegressor(), means, X, Y, weights, splits),
+        _regressed(IndexRegressor(), means, X, Y, weights, splits),
     ):
         losses = _pinball(means, candidate, Y, weights)
         gain = best_losses - losses

@@ -47,6 +47,15 @@ def outcome_slopes(nominal: NominalDistribution, units: Units) -> Slopes:
     mass = nominal.context_mass[seen]
     contexts = units.contexts(nominal.contexts[seen], np.float64)
     outcomes = _mean_outcomes(nominal)[seen] / units.y_unit
+    return slopes_of(contexts, outcomes, mass)
+
+
+def slopes_of(
+    contexts: Float[np.ndarray, "n d"],
+    outcomes: Float[np.ndarray, "n m"],
+    mass: Float[np.ndarray, " n"],
+) -> Slopes:
+    """Return the same of standardised rows, however much each counts."""
     usual = _usual(contexts, mass) & _usual(outcomes, mass)
     if usual.mean() < FEWEST_USUAL:  # of very many columns each may have its own odd rows
         usual[:] = True

@@ -1,0 +1,231 @@
+"""Means that depend on contexts through one number: single-index models (Ichimura 1993).
+
+    m(x) = g(bᵀx),    g(u) = Σ_i w_i κ(u − u_i) y_i / ( Σ_i w_i κ(u − u_i) + w₀ ),    u_i = bᵀx_i
+    b    = argmin  Σ_i w_i H( y_i − g₋ᵢ(u_i) ) + α‖b‖²
+
+g₋ᵢ leaves row i out, κ is a Gaussian of width √2 and outcomes are centred, so that w₀, half a row,
+draws towards their mean where there is nothing near. The length of b is one over the bandwidth: α
+shrinks both towards a flat curve, and the folds choose it. H is Huber's (``squares``).
+
+From a few hundred rows with fifty features a direction can be learned that trees, boosting and
+networks do not find (docs/results/recipe.md). The criterion has many minima, so b begins along the
+ridge direction, and α falls in stages, each beginning where the last one ended: what is coarse is
+found before what is fine.
+
+κ(u − v) = Σ_g a(u − g)·a(v − g) over whole numbers g, a Gaussian of width 1/√2 (exact to 1e-4): a
+curve is two sums for each of GRID numbers, a step costs rows × GRID, and a row its own term less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from hedgerow.data.spreads import Spreads
+from hedgerow.forecasts.cross_fitted import CrossFitted
+from hedgerow.forecasts.cross_fitting import Crossed, Split
+from hedgerow.forecasts.squares import SquaredError
+from hedgerow.programs import program
+from hedgerow.rules.slopes import slopes_of
+
+GRID = 48
+PLACES = np.arange(GRID) - (GRID - 1) / 2
+PRIOR = 0.5
+"""w₀, in rows."""
+SHRINKAGES = (10.0, 3.0, 1.0, 0.3, 0.1)
+"""α, in squared spreads of the outcome; the coarsest first."""
+STEPS, PACE = 60, 0.1
+"""Steps of Adam for each of them, and their size, which falls to zero."""
+MOST_ROWS = 4000
+"""Rows that directions are learned from, evenly spaced; curves are of all rows."""
+PADDED = 128
+"""Numbers of rows are filled up to multiples of this, so that similar tables share a program."""
+CHUNK = 16_384
+
+
+class Curve(NamedTuple):
+    """A fitted model of one outcome, in standardised contexts and spreads of the outcome.
+
+    ``totals`` and ``counts`` are Σ w a(u − g)·y and Σ w a(u − g) for every place g; beyond the
+    indices that were seen, from ``low`` to ``high``, the curve is flat.
+    """
+
+    direction: Float[np.ndarray, " d"]
+    totals: Float[np.ndarray, " g"]
+    counts: Float[np.ndarray, " g"]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, direction: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Curve:
+        """Sum rows up; those without weight say nothing."""
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        totals, counts = np.zeros(GRID), np.zeros(GRID)
+        low, high = np.inf, -np.inf
+        for start in range(0, len(X), CHUNK):
+            rows = slice(start, start + CHUNK)
+            index = X[rows] @ direction
+            near = _near(index)
+            totals += (weights[rows] * y[rows]) @ near
+            counts += weights[rows] @ near
+            low, high = min(low, index.min()), max(high, index.max())
+        return cls(direction, totals, counts, float(low), float(high))
+
+    def at(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, " rows"]:
+        """The mean outcome in contexts."""
+        found = np.empty(len(X))
+        for start in range(0, len(X), CHUNK):
+            rows = slice(start, start + CHUNK)
+            near = _near(np.clip(X[rows] @ self.direction, self.low, self.high))
+            found[rows] = (near @ self.totals) / (near @ self.counts + PRIOR)
+        return found
+
+
+class IndexRegressor(CrossFitted):
+    """A smooth curve of one learned score, an index; a scikit-learn regressor.
+
+    Parameters
+    ----------
+    folds : int or splitter
+        What the amount of smoothing is chosen by, in ``fit``.
+
+    Attributes
+    ----------
+    directions_ : (outcomes, features) array
+        b of each outcome, in the features' own units.
+    shrinkages_ : list of float
+        The α of each outcome by which held-out rows were predicted best.
+    """
+
+    folds: Any = 5
+
+    def cross_fit(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, splits: Sequence[Split]
+    ) -> Crossed:
+        """Learn directions on every fold and on all rows together; smooth as the folds say."""
+        inputs, targets = (Spreads.measure(part, weights) for part in (X, Y))
+        self._centre, self._factor = inputs.centre, _inverse(inputs.deviation)
+        self._mean, self._unit = targets.centre, targets.deviation
+        contexts = self._contexts(np.clip(X, inputs.low, inputs.high))
+        usual = np.clip(Y, targets.low, targets.high)
+        outcomes = (usual - self._mean) * _inverse(self._unit)
+        counted = weights / weights.mean()
+        parts = np.array([counted * _held(kept, len(X)) for kept, _ in splits] + [counted])
+        self.shrinkages_, self._curves = [], []
+        held_out = np.full(Y.shape, np.nan)
+        for j, y in enumerate(outcomes.T):
+            paths = _paths(contexts, y, parts)
+            errors = [
+                _error(paths[:-1, s], contexts, y, parts, splits) for s in range(len(paths[0]))
+            ]
+            best = int(np.argmin(errors))
+            curves = [
+                Curve.of(b, contexts, y, w) for b, w in zip(paths[:, best], parts, strict=True)
+            ]
+            for (_, held), curve in zip(splits, curves, strict=False):
+                held_out[held, j] = curve.at(contexts[held])
+            self.shrinkages_.append(SHRINKAGES[best])
+            self._curves.append(curves[-1])
+        self.directions_ = np.array([curve.direction for curve in self._curves]) * self._factor
+        return Crossed(self._mean + self._unit * held_out, self.means(X))
+
+    def means(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows y"]:
+        """Read the curves."""
+        contexts = self._contexts(X)
+        found = np.column_stack([curve.at(contexts) for curve in self._curves])
+        return self._mean + self._unit * found
+
+    def _contexts(self, X: np.ndarray) -> np.ndarray:
+        return (X - self._centre) * self._factor
+
+
+def _paths(
+    contexts: np.ndarray, y: np.ndarray, parts: Float[np.ndarray, "parts rows"]
+) -> Float[np.ndarray, "parts shrinkages d"]:
+    """Directions of every part after each stage, from its own ridge direction on."""
+    count = len(contexts)
+    seen = np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int)
+    contexts, y, parts = contexts[seen], y[seen], parts[:, seen]
+    begin = np.stack(
+        [slopes_of(contexts[w > 0], y[w > 0, None], w[w > 0]).directions[0] for w in parts]
+    )
+    missing = -len(seen) % PADDED
+    rows = np.pad(contexts, ((0, missing), (0, 0)))
+    single = (begin, rows, np.pad(y, (0, missing)), np.pad(parts, ((0, 0), (0, missing))))
+    found = _descents(*(np.asarray(part, np.float32) for part in single))
+    return np.asarray(found, np.float64)
+
+
+@program
+def _descents(
+    begin: Float[Array, "parts d"],
+    X: Float[Array, "rows d"],
+    y: Float[Array, " rows"],
+    parts: Float[Array, "parts rows"],
+) -> Float[Array, "parts shrinkages d"]:
+    """Stage after stage, all parts side by side."""
+    optimiser = optax.adam(optax.linear_schedule(PACE, 0.0, STEPS))
+
+    def stages(b: Array, w: Array) -> Array:
+        def stage(b: Array, shrinkage: Array) -> tuple[Array, Array]:
+            def step(state: Any, _: None) -> tuple[Any, None]:
+                b, memory = state
+                slope = jax.grad(_criterion)(b, X, y, w, shrinkage)
+                change, memory = optimiser.update(slope, memory)
+                return (optax.apply_updates(b, change), memory), None
+
+            (b, _), _ = jax.lax.scan(step, (b, optimiser.init(b)), length=STEPS)
+            return b, b
+
+        return jax.lax.scan(stage, b, jnp.array(SHRINKAGES))[1]
+
+    return jax.vmap(stages)(begin, parts)
+
+
+def _criterion(b: Array, X: Array, y: Array, w: Array, shrinkage: Array) -> Array:
+    """What every row is off by the curve of the others, and what a steep one costs."""
+    near = jnp.exp(-(((X @ b)[:, None] - PLACES.astype(np.float32)) ** 2))
+    own = w * jnp.sum(near**2, axis=1)
+    totals = near @ ((w * y) @ near) - own * y
+    counts = near @ (w @ near) - own
+    errors = SquaredError()((y - totals / (jnp.maximum(counts, 0) + PRIOR))[:, None], jnp.zeros(1))
+    return (2 * jnp.sum(w * errors) + shrinkage * jnp.sum(b**2)) / jnp.sum(w)
+
+
+def _error(
+    directions: Float[np.ndarray, "folds d"],
+    contexts: np.ndarray,
+    y: np.ndarray,
+    parts: np.ndarray,
+    splits: Sequence[Split],
+) -> float:
+    """Mean error of the folds' models on what they hold out."""
+    errors, counted = [], []
+    for direction, weights, (_, held) in zip(directions, parts, splits, strict=False):
+        found = Curve.of(direction, contexts, y, weights).at(contexts[held])
+        errors.append(SquaredError()(found[:, None], y[held, None]))
+        counted.append(parts[-1, held])
+    return float(np.average(np.concatenate(errors), weights=np.concatenate(counted)))
+
+
+def _near(index: Float[np.ndarray, " rows"]) -> Float[np.ndarray, "rows g"]:
+    """a(u − g) for every place g."""
+    return np.exp(-((index[:, None] - PLACES) ** 2))
+
+
+def _held(kept: np.ndarray, count: int) -> np.ndarray:
+    """1 for rows that a fold learns from, 0 for others."""
+    learned = np.zeros(count)
+    learned[kept] = 1.0
+    return learned
+
+
+def _inverse(deviation: np.ndarray) -> np.ndarray:
+    """1/s, and 0 for what does not vary."""
+    return np.where(deviation > 0, 1 / np.where(deviation > 0, deviation, 1.0), 0.0)
