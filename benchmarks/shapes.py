@@ -9,6 +9,7 @@ letting programs go, a process dies after some 200 of them (docs/results/reliabi
 import sys
 import warnings
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def main(fits):
     X = rng.normal(size=(fits + 30, 2))
     y = 20 + 5 * X[:, 0] + rng.normal(size=len(X))
     most = [0, 0.0]
+    begin = perf_counter()
     for i in range(fits):
         rows = 30 + i
         policy = hr.RobustPolicy(
@@ -38,8 +40,12 @@ def main(fits):
         policy.predict(X[:rows])
         if i % 20 == 19:
             most = [max(most[0], programs.memory_maps()), max(most[1], megabytes())]
-        if i % (fits // 10) == fits // 10 - 1:
-            print(f"{i + 1} fits: {programs.memory_maps()} maps, {megabytes():.0f} MB", flush=True)
+        if i % 100 == 99:
+            print(
+                f"{i + 1} fits, {perf_counter() - begin:.0f} s: {programs.memory_maps()} maps, "
+                f"{megabytes():.0f} MB; at most {most[0]} maps, {most[1]:.0f} MB",
+                flush=True,
+            )
     print(f"at most {most[0]} maps and {most[1]:.0f} MB")
 
 

@@ -207,8 +207,8 @@ def judged(
     contenders = (solution.rule, constant) if np.isfinite(learned) else ()
     values = [certify(problem, rule, key, ROUGHLY).robust.value for rule in contenders]
     costs = (
-        f"In sample the learned rule costs {number(learned)} a row, more than the best constant "
-        f"decision ({number(fixed)})"
+        f"Under the nominal distribution the learned rule costs {number(learned)} a row, more than "
+        f"the best constant decision ({number(fixed)})"
     )
     if values and values[0] < values[1]:
         doubt = (

@@ -99,3 +99,14 @@ def test_decisions_without_a_unit_of_their_own_are_counted_in_their_best_constan
     mean = np.average(one[:, 0], weights=WEIGHTS)
     np.testing.assert_allclose(units.z_unit, [mean], rtol=1e-5)  # as far as L-BFGS went
     assert units.loss_unit == pytest.approx(np.cov(one.T, aweights=WEIGHTS, ddof=0), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", [LOSS, SQUARE, hr.MeanVariance(1.0), hr.MeanCVaR()])
+@pytest.mark.parametrize("noise", [0.0, 1e-10])
+def test_what_rounding_leaves_of_a_loss_is_not_its_unit(loss, noise):
+    """Outcomes that never vary, or hardly: being one unit off is what costs something."""
+    outcomes = 40 + noise * RNG.normal(size=(40, 2))
+    columns = 2 if isinstance(loss, hr.MeanVariance | hr.MeanCVaR) else 1
+    units = measured(Y=outcomes[:, :columns], loss=loss)
+    assert np.all(units.y_spread == 0)
+    assert units.loss_unit > 1

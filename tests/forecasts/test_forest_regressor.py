@@ -48,10 +48,33 @@ def test_time_runs_forward():
     assert np.all(np.isfinite(found.held_out[first:]))
 
 
-def test_equal_contexts_share_a_fold():
-    X = np.repeat(np.arange(20.0), 3)[:, None]
-    for kept, held in splits_of(4, X):
-        assert not set(X[kept, 0]) & set(X[held, 0])
+def test_no_fold_holds_out_all_rows_of_a_context():
+    """A model without a single Sunday would be off by all that is different on Sundays."""
+    X = np.arange(140.0)[:, None] % 7
+    for kept, held in splits_of(5, X):
+        assert len(held) == 28
+        assert set(X[kept, 0]) == set(X[:, 0])
+
+
+def test_one_row_is_all_there_is():
+    ((kept, held),) = splits_of(5, np.ones((1, 2)))
+    assert list(kept) == list(held) == [0]
+
+
+def test_a_typo_does_not_choose_when_to_stop():
+    """Beside 1e30 no difference between two forests is left in float64."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = 20 + 5 * X[:, 0] + X[:, 1]
+    spoilt = y.copy()
+    spoilt[7] = 1e30
+    slow = hr.NestedSGD(steps=200, learning_rate=0.01)
+    rule = hr.SoftForest(trees=3)
+    clean, odd = (hr.ForestRegressor(rule, slow).fit(X, target) for target in (y, spoilt))
+    assert clean.steps_ > 50
+    assert odd.steps_ > 50
+    others = np.delete(y, 7)
+    worse = np.mean((np.delete(odd.predict(X), 7) - others) ** 2)
+    assert worse < 1.1 * np.mean((np.delete(clean.predict(X), 7) - others) ** 2)
 
 
 def test_any_regressor_is_cross_fitted():

@@ -122,3 +122,14 @@ def test_a_bump_along_a_hidden_direction_is_found_where_a_line_and_trees_fail():
         for model in (hr.IndexRegressor(), HistGradientBoostingRegressor(), LinearRegression())
     ]
     assert errors[0] < 0.25 * min(errors[1:])
+
+
+def test_typos_do_not_move_the_mean():
+    """Six of 300 demands, at the end of their fence only, would move it by a third of a spread."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = 55 + 10 * X[:, 0] + 4 * rng.normal(size=300)
+    spoilt = y.copy()
+    spoilt[:6] *= 1000
+    clean, odd = (hr.IndexRegressor().fit(X, target).predict(X) for target in (y, spoilt))
+    assert abs(np.mean(odd - clean)) < 0.5

@@ -7,7 +7,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import TimeSeriesSplit
 
 import hedgerow as hr
-from hedgerow.forecasts.cross_fitting import cross_fit, splits_of
+from hedgerow.forecasts.cross_fitting import Crossed, cross_fit, splits_of
+from hedgerow.forecasts.scales import fitted_scale
 from tests.data.nominals import check_shape
 from tests.problems import AUTO, history
 
@@ -61,6 +62,29 @@ def test_a_scale_may_be_proportional_or_a_regressor_of_sizes():
         outcomes = by_context(hr.ResidualNominal(LINE, scale).build(X, Y, np.ones(len(X))))
         # contexts come in order, and so must spreads
         assert np.corrcoef(np.arange(600), outcomes.std(1))[0, 1] > 0.8
+
+
+def test_a_typo_does_not_level_the_sizes_of_the_others():
+    X, Y = line_data(600, wide=1.0)
+    Y[7] *= 1000
+    means = Crossed(10 + 2 * X, 10 + 2 * X)
+    scale = hr.ForestRegressor(hr.SoftForest(trees=3), hr.NestedSGD(steps=100, batch=64))
+    sizes = fitted_scale(scale, means, X, Y, np.ones(600), splits_of(5, X)).all_seen
+    assert sizes[X > 3].mean() > 1.5 * sizes[X < 1].mean()
+
+
+@pytest.mark.parametrize("apart", [50.0, 0.0])
+def test_contexts_that_recur_have_outcomes_of_their_own(apart):
+    """Two kinds of days, or one: no model is asked about a kind that it has never seen."""
+    rng = np.random.default_rng(0)
+    X = (np.arange(200.0) % 2)[:, None] if apart else np.ones((200, 1))
+    Y = 50 + apart * X + rng.normal(size=(200, 1))
+    nominal = hr.ResidualNominal(outcomes=16).build(X, Y, np.ones(200))
+    outcomes = by_context(nominal)
+    assert outcomes.shape == (2 if apart else 1, 16)
+    # means of 100 rows and 16 draws
+    np.testing.assert_allclose(outcomes.mean(1), 50 + apart * nominal.contexts[:, 0], atol=0.7)
+    assert np.all(outcomes.std(1) < 1.5)
 
 
 def test_vectors_stay_whole():

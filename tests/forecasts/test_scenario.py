@@ -1,6 +1,7 @@
 """Scenario nominals: every row its own scenarios, whatever is asked; quantiles, paths, frames."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,17 @@ def test_rows_have_their_scenarios_in_any_order_and_number():
         (2.0, 1.0): (pytest.approx(2 / 6), [(3.0, 0.5), (7.0, 0.5)]),
     }
     assert found.outcomes.shape == (4, 1)
+
+
+def test_scenarios_that_look_like_typos_are_named():
+    rng = np.random.default_rng(0)
+    contexts, scenarios = rng.normal(size=(30, 2)), 40 + rng.normal(size=(30, 8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        built(hr.ScenarioNominal(contexts, scenarios), contexts)
+    scenarios[[4, 9], 3] *= 1000
+    with pytest.warns(hr.OutlierWarning, match=r"2 contexts look like typos: row 4 .* has 4\d,"):
+        built(hr.ScenarioNominal(contexts, scenarios), contexts)
 
 
 def test_weights_are_those_of_scenarios_and_none_is_left_out():

@@ -5,11 +5,13 @@ What cannot work says so: a process that was forked after something was compiled
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import jax.numpy as jnp
 import joblib
 import numpy as np
 import pytest
@@ -88,29 +90,70 @@ def test_the_number_of_threads_changes_nothing(threads):
     assert run.stdout.split()[-1] == orders().tobytes().hex()
 
 
-def _told(path):
+def _first_asked(policy, path):
+    """What a forked process is asked for, each by itself."""
+    return {
+        "load": lambda: hr.load(path),
+        "predict": lambda: policy.predict(X),
+        "fit": fitted,
+        "value": lambda: policy.robust_value_,
+        "value on data": lambda: hr.robust_value(policy, X, Y),
+        "routes": lambda: hr.explain.routes(policy, X[0]),
+    }
+
+
+def _asked(policy, path):
+    square = hr.CustomLoss(lambda z, y: jnp.sum((z - y) ** 2), hr.Free(1))
+    worst = hr.worst_case(policy, X, Y)
+    given = hr.RobustPolicy.from_function(lambda x: jnp.ones(1), policy.loss, X, Y)
+    return {
+        **_first_asked(policy, path),
+        "predict by a function": lambda: given.predict(X),
+        "fit a function": lambda: hr.RobustPolicy(square, hr.ERM(), hr.Affine()).fit(X, Y),
+        "fit a regressor": lambda: hr.ForestRegressor().fit(X, Y),
+        "search": lambda: hr.RobustPolicyCV(square).fit(X, Y),
+        "from a function": lambda: hr.RobustPolicy.from_function(jnp.sum, square, X, Y),
+        "loss": lambda: square(np.ones((3, 1)), np.ones((3, 1))),
+        "worst case": lambda: hr.worst_case(policy, X, Y),
+        "sample": lambda: worst.sample(3),
+        "density": lambda: worst.density(X[:2], Y[:2]),
+        "marginal": lambda: worst.marginal_y(Y[:2]),
+        "attribute": lambda: hr.explain.attribute(policy, X[0], X),
+        "importance": lambda: hr.explain.importance(policy, X),
+    }
+
+
+def _told(ask):
     try:
-        hr.load(path).predict(X)
+        ask()
     except RuntimeError as error:
         return str(error)
-    return "decided"
+    return "answered"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_is_told_at_once(tmp_path):
+@pytest.mark.parametrize("asking", [_first_asked, pytest.param(_asked, marks=slow)])
+def test_a_forked_process_is_told_at_once(tmp_path, asking):
     """Before, it waited forever for threads that were not there."""
-    fitted().save(tmp_path / "p.hedgerow")
+    policy = fitted()
+    policy.save(tmp_path / "p.hedgerow")
+    asked = asking(policy, tmp_path / "p.hedgerow")
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # nothing of the test runner may go on here
-        os.write(writing, _told(tmp_path / "p.hedgerow").encode())
+        for name, ask in asked.items():
+            signal.alarm(20)  # ends what waits
+            os.write(writing, f"{name}: {_told(ask)}\n".encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as told:
-        assert "start processes by 'spawn'" in told.read()
+        answers = dict(line.split(": ", 1) for line in told)
     os.waitpid(child, 0)
+    assert {name: "start processes by 'spawn'" in said for name, said in answers.items()} == (
+        dict.fromkeys(asked, True)
+    )
 
 
 @pytest.mark.slow

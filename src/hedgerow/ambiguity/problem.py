@@ -17,6 +17,7 @@ from hedgerow.ambiguity.base import Ambiguity, Kernels, Setting
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.kernels import Nodes, Reference
 from hedgerow.losses import Loss
+from hedgerow.programs import refuse_in_forked_process
 from hedgerow.rules import FittedRule
 from hedgerow.rules.base import decide_rows
 
@@ -57,6 +58,7 @@ class Problem:
         pool: Any = None,
     ) -> Problem:
         """Resolve and restate a model; ``pool`` goes on with what another problem has grown."""
+        refuse_in_forked_process()  # here begin fits, values and worst cases
         model = given.resolve(units, loss, nominal)
         kernels = model.kernels(units, loss)
         working = model.in_units(units)

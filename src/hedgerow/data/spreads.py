@@ -81,7 +81,7 @@ def mend(
     is "clip".
     """
     _checks.one_of("outliers", outliers, CHOICES)
-    ordinary = _with_tails(Spreads.measure(values, mass), values, mass)
+    ordinary = ordinary_ends(values, mass)
     typos = ~ordinary.within(values) & (mass > 0)[:, None]
     if not typos.any():
         return values
@@ -100,8 +100,9 @@ def mend(
     return values
 
 
-def _with_tails(spreads: Spreads, values: np.ndarray, mass: np.ndarray) -> Spreads:
-    """Move fences out to where tails end that lead out of them without a gap."""
+def ordinary_ends(values: Float[np.ndarray, "n d"], mass: Float[np.ndarray, " n"]) -> Spreads:
+    """Fences, moved out to where tails end that lead out of them without a gap."""
+    spreads = Spreads.measure(values, mass)
     gap = GAP * values.shape[1] ** (1 / TAIL)
     values = values[mass > 0]
     within = spreads.within(values)

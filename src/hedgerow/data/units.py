@@ -21,6 +21,7 @@ import numpy as np
 
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.data.spreads import Spreads
+from hedgerow.programs import refuse_in_forked_process
 
 if TYPE_CHECKING:
     from hedgerow.losses import Loss
@@ -50,6 +51,7 @@ class Units:
     @classmethod
     def measure(cls, nominal: NominalDistribution, loss: Loss) -> Units:
         """Read units off the nominal distribution; ``loss`` fixes those of decisions and costs."""
+        refuse_in_forked_process()  # a loss may ask JAX
         outcomes = nominal.outcomes
         mass = np.bincount(nominal.entry_outcome, nominal.joint_mass(), minlength=len(outcomes))
         x = Spreads.measure(nominal.contexts, nominal.context_mass)
@@ -68,9 +70,11 @@ class Units:
             usual = loss.best_constant(seen, share)
         z_unit = loss.decision_unit(y_unit, usual)
         loss_unit = loss.natural_unit(usual, seen, share)
-        if not loss_unit > 0:  # outcomes never vary: measure the cost of being one unit off
-            off = float(share @ loss((usual + z_unit)[None, :], seen))
-            loss_unit = abs(off) or 1.0
+        if not loss_unit > 0 or not np.any(y_spread > 0):
+            # outcomes never vary, or hardly: what is left may be rounding, so the cost of being
+            # one unit off is the measure
+            off = abs(float(share @ loss((usual + z_unit)[None, :], seen)))
+            loss_unit = loss_unit if loss_unit > LEAST_OUTCOME * off else off or 1.0
         return cls(
             x_centre=x.centre,
             x_factor=x_factor,

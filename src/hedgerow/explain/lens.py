@@ -24,7 +24,7 @@ from hedgerow.describe.names import feature_names
 from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.quadrature import integrate
-from hedgerow.programs import program
+from hedgerow.programs import program, refuse_in_forked_process
 from hedgerow.rules.base import FittedRule
 from hedgerow.rules.forest_arrays import ForestArrays
 
@@ -198,6 +198,7 @@ class SmoothLens(Lens):
 def lens_of(policy: Any) -> Lens:
     """Look at a fitted policy."""
     policy = _checks.fitted_policy(policy)
+    refuse_in_forked_process()
     trees = policy.rule_.trees(policy.n_features_in_)
     return SmoothLens(policy) if trees is None else TreeLens(policy, trees)
 

@@ -42,15 +42,16 @@ def counted_rows(
 def splits_of(folds: Any, X: Float[np.ndarray, "rows d"], seed: int = 0) -> list[Split]:
     """Split rows: so many random folds, or as a splitter such as ``TimeSeriesSplit(5)`` has it.
 
-    Equal contexts go into one fold: a model that has seen one has seen the other.
+    Rows differ (``counted_rows``), but several may have one context, and these go into several
+    folds: a model that has never seen a Sunday cannot say what others are off by on one.
     """
     if hasattr(folds, "split"):
         return [(np.asarray(kept), np.asarray(held)) for kept, held in folds.split(X)]
-    labels = tie_labels(X)
-    groups = int(labels.max()) + 1
-    count = min(int(folds), groups)
-    fold = np.random.default_rng(seed).permutation(groups) % count
-    rows = fold[labels]
+    if len(X) == 1:  # nothing else to learn from
+        return [(np.arange(1), np.arange(1))]
+    count = min(int(folds), len(X))
+    rank = np.argsort(np.argsort(tie_labels(X), kind="stable"))
+    rows = (np.random.default_rng(seed).permutation(len(X)) % count)[rank]
     return [(np.flatnonzero(rows != i), np.flatnonzero(rows == i)) for i in range(count)]
 
 

@@ -21,6 +21,7 @@ from jaxtyping import Float
 
 from hedgerow.ambiguity import ERM, Problem
 from hedgerow.data import EmpiricalNominal, TrainingTable, Units
+from hedgerow.data.spreads import Spreads
 from hedgerow.forecasts.cross_fitted import CrossFitted
 from hedgerow.forecasts.cross_fitting import Crossed, Split
 from hedgerow.forecasts.squares import SquaredError
@@ -77,13 +78,15 @@ class ForestRegressor(CrossFitted):
         looked = zip(parts, held, strict=True)
         contexts = _padded([part.units.contexts(X[rows]) for part, rows in looked])
         self._units, self.error_ = parts[-1].units, np.inf
+        usual = Spreads.measure(Y, weights).within(Y)
         best = None
         for done in range(0, int(solver.steps), LOOK):
             length = min(LOOK, int(solver.steps) - done)
             several = several.advanced(length, solver, key)
             found = np.asarray(several.decisions(contexts), np.float64)
             crossed = _crossed(found, parts, held, Y.shape)
-            error = _mean_square((crossed.held_out - Y) / self._units.y_unit, weights)
+            off = (crossed.held_out - Y) / self._units.y_unit
+            error = _mean_square(np.where(usual, off, 0.0), weights)  # typos choose no steps
             if best is None or error < self.error_:
                 best, self._rule = crossed, several.rule(-1)
                 self.steps_, self.error_ = done + length, error

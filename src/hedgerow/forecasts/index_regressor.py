@@ -113,13 +113,13 @@ class IndexRegressor(CrossFitted):
         self._centre, self._factor = inputs.centre, _inverse(inputs.deviation)
         self._mean, self._unit = targets.centre, targets.deviation
         contexts = self._contexts(np.clip(X, inputs.low, inputs.high))
-        usual = np.clip(Y, targets.low, targets.high)
-        outcomes = (usual - self._mean) * _inverse(self._unit)
-        counted = weights / weights.mean()
-        parts = np.array([counted * _held(kept, len(X)) for kept, _ in splits] + [counted])
+        outcomes = (np.clip(Y, targets.low, targets.high) - self._mean) * _inverse(self._unit)
+        usual, counted = targets.within(Y), weights / weights.mean()
+        folds = np.array([counted * _held(kept, len(X)) for kept, _ in splits] + [counted])
         self.shrinkages_, self._curves = [], []
         held_out = np.full(Y.shape, np.nan)
         for j, y in enumerate(outcomes.T):
+            parts = folds * usual[:, j]  # at the end of its fence a typo would still move means
             paths = _paths(contexts, y, parts)
             errors = [
                 _error(paths[:-1, s], contexts, y, parts, splits) for s in range(len(paths[0]))

@@ -76,7 +76,7 @@ def _regressed(
     """Sizes by a model of |y − m̂|; rows without a residual have the size of their prediction's."""
     off = np.abs(Y - means.held_out)
     seen = np.isfinite(off).all(axis=1)
-    typical = np.average(off[seen], axis=0, weights=weights[seen])
+    typical = Spreads.measure(off[seen], weights[seen]).centre
     typical = np.where(typical > 0, typical, 1.0)
     off = np.where(np.isfinite(off), off, np.abs(Y - means.all_seen)) / typical
     sizes = cross_fit(regressor, X, off, weights, splits)

@@ -9,14 +9,17 @@ the outcomes.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow import _checks
+from hedgerow._warnings import OutlierWarning
 from hedgerow.data.nominal import Nominal, NominalDistribution, in_order, tie_labels
-from hedgerow.describe.numbers import counted
+from hedgerow.data.spreads import ordinary_ends
+from hedgerow.describe.numbers import counted, number
 from hedgerow.describe.parts import NominalDescription
 from hedgerow.forecasts.quantile_tables import quantile_columns, read_at
 
@@ -153,6 +156,7 @@ class ScenarioNominal(Nominal):
         """Look the rows of X up, and give every context its scenarios."""
         given = self._given()
         _check_columns(given, X, Y)
+        _remark(given)
         rows, width, outcomes = given.scenarios.shape
         labels = tie_labels(np.concatenate([given.contexts, X]))
         owner, asked = labels[:rows], labels[rows:]
@@ -246,6 +250,29 @@ def _check_columns(given: Given, X: np.ndarray, Y: np.ndarray) -> None:
             f"The scenarios of ScenarioNominal have {given.scenarios.shape[2]} outcome(s), but Y "
             f"has {Y.shape[1]}."
         )
+
+
+def _remark(given: Given) -> None:
+    """Warn of scenarios that look like typos, as ``fit`` does of outcomes."""
+    rows, width, outcomes = given.scenarios.shape
+    values = given.scenarios.reshape(-1, outcomes)
+    ordinary = ordinary_ends(values, np.ones(len(values)))
+    within = ordinary.within(values).all(axis=1)
+    if within.all():
+        return
+    odd = np.flatnonzero(~within.reshape(rows, width).all(axis=1))
+    row = given.scenarios[odd[0]]
+    column = int(np.argmax(~ordinary.within(row).all(axis=0)))
+    value = row[int(np.argmax(~ordinary.within(row)[:, column])), column]
+    rest = values[within, column]
+    contexts = "a context looks" if len(odd) == 1 else f"{len(odd)} contexts look"
+    warnings.warn(
+        f"Scenarios of {contexts} like typos: row {odd[0]} (counted from 0) has {number(value)}, "
+        f"where others lie between {number(rest.min())} and {number(rest.max())}. They are kept as "
+        "they are, but take no part in scales; correct them if they are wrong.",
+        OutlierWarning,
+        stacklevel=2,
+    )
 
 
 def _check_found(asked: np.ndarray, owner: np.ndarray, weights: np.ndarray) -> None:

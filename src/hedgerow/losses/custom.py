@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
 from hedgerow.losses.base import Loss, namespace
+from hedgerow.programs import refuse_in_forked_process
 
 
 class CustomLoss(Loss):
@@ -53,6 +54,7 @@ class CustomLoss(Loss):
 
     def __call__(self, z: Any, y: Any) -> Any:
         """Vectorise the function over leading batch axes."""
+        refuse_in_forked_process()
         vectorised = jnp.vectorize(self.function, signature="(k),(d)->()")
         if namespace(z, y) is jnp:
             return vectorised(jnp.asarray(z), jnp.asarray(y))

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.decisions import DecisionSet
+from hedgerow.programs import refuse_in_forked_process
 from hedgerow.rules.base import FittedRule, decide_columns
 
 
@@ -50,6 +51,7 @@ class GivenRule(FittedRule):
 
     def decide(self, contexts: np.ndarray) -> np.ndarray:
         """Decisions for standardised contexts in float64: the function's numbers are the data's."""
+        refuse_in_forked_process()
         with jax.enable_x64(True):
             return np.asarray(decide_columns(self, jnp.asarray(contexts.T))).T
 

@@ -33,7 +33,7 @@ from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
 from hedgerow.data import Batch
 from hedgerow.kernels import NEVER, Kernel, Nodes, Sobol
-from hedgerow.programs import program
+from hedgerow.programs import program, refuse_in_forked_process
 from hedgerow.rules import FittedRule
 
 CANDIDATES = 256
@@ -66,6 +66,7 @@ class SmoothWorstCase(WorstCase):
     def marginal_y(self, y: Any) -> np.ndarray:
         """Return the density of the outcome alone, averaged over the dual's context nodes."""
         outcomes = self._outcomes(y)
+        refuse_in_forked_process()
         with jax.enable_x64(True):
             logs = [
                 _log_outcome_marginal(seen, perturbed, jnp.asarray(outcomes))
@@ -81,6 +82,7 @@ class SmoothWorstCase(WorstCase):
         the loss has a closed form; over a discrete reference measure everything is.
         """
         n = _checks.count("n", n)
+        refuse_in_forked_process()
         moments, problem = self.evaluation.moments, self.evaluation.problem
         nominal, units = problem.nominal, problem.units
         exact = moments.setting.context_nodes.reference() is not None
@@ -154,6 +156,7 @@ class SmoothWorstCase(WorstCase):
 
     def _over_contexts(self, term: Any, points: np.ndarray, *more: np.ndarray) -> np.ndarray:
         """Log of a sum over all contexts, in pieces of contexts and of points."""
+        refuse_in_forked_process()
         totals = np.full(len(points), -np.inf)
         with jax.enable_x64(True):
             decisions = np.asarray(_decide(double(self.evaluation.rule), jnp.asarray(points)))
