@@ -25,12 +25,13 @@ import hedgerow as hr
 from benchmarks.quality import LOSS
 from hedgerow import datasets
 from hedgerow.search import folds
+from hedgerow.search.candidates import Family
 
 SIZES = [(200, 5), (200, 20), (200, 50), (400, 10), (1000, 5), (1000, 50)]
 NEWSVENDORS = [("newsvendor", *size) for size in SIZES]
 INVENTORIES = [("inventory", *size) for size in ((100, 3), (400, 10), (800, 20))]
 FEW = [("newsvendor", *size) for size in ((200, 5), (1000, 5), (400, 10))]
-COSTS = datasets.paper_inventory_costs(transposed=True)
+COSTS = datasets.paper_inventory_costs()
 INVENTORY = hr.InventorySubstitution(COSTS.holding, COSTS.stockout, COSTS.substitution)
 AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 MODELS = {
@@ -103,7 +104,6 @@ def draw(problem, rows, features, seed):
     loss, truth, tests = LOSS, "signal", 4000
     if problem == "inventory":
         loss, truth, tests = INVENTORY, "scale", 2000
-        expected, oracle = partial(expected, transposed=True), partial(oracle, transposed=True)
     train = make(rows, features, random_state=seed)
     test = make(tests, features, beta=train.beta, random_state=seed + 100_000)
     least = oracle(test[truth]).mean()
@@ -120,14 +120,15 @@ def trained(model, solver, changes):
 
     def path(drawn, seed):
         X, y = (np.concatenate([drawn.train[n], drawn.test[n]]) for n in ("data", "target"))
-        rows = np.split(np.arange(len(X)), [len(drawn.train.data)])
-        family = folds.Family(rule, hr.EmpiricalNominal(), [model], solver)
+        train, test = np.split(np.arange(len(X)), [len(drawn.train.data)])
+        family = Family(rule, hr.EmpiricalNominal(), [model], solver)
         history = folds.History(X, y.reshape(len(X), -1), np.ones(len(X)))
-        fold = folds.fold_of(family, drawn.loss, history, *rows, seed)
+        nominal = family.nominal.build(*(part[train] for part in history))
+        fold = folds.fold_of(family, drawn.loss, history, test, nominal, seed)
         (grid,) = folds.grids_of([fold], [model], solver)
         contexts, excesses = jnp.asarray(fold.contexts), []
         for done, end in zip([0, *ends], ends, strict=False):
-            grid = grid.advanced(end - done, solver, fold.key)
+            grid = grid.advanced(end - done, solver, fold.keys.training)
             decisions = np.asarray(grid.decisions(contexts)[0], np.float64)
             excesses.append(drawn.excess(decisions * fold.units.z_unit))
         return ends, excesses
