@@ -12,7 +12,7 @@ end of training, with standard errors of the paired differences over draws.
 
 import argparse
 import warnings
-from functools import cache, partial
+from functools import cache
 from itertools import product
 
 import equinox as eqx
