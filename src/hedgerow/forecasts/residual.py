@@ -22,7 +22,8 @@ from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
-from hedgerow.data.nominal import Nominal, NominalDistribution, in_order, standardised, tie_labels
+from hedgerow.data.nominal import Nominal, NominalDistribution
+from hedgerow.data.rows import in_order, standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
 from hedgerow.forecasts.cross_fitting import cross_fit, splits_of
