@@ -1,6 +1,6 @@
 """From history to a trained rule: what fitting a policy and searching for one have in common.
 
-    history (X, Y, weights, censored) → nominal distribution → units → problem → first rule → trained rule
+    history (X, Y, weights) → nominal distribution → units → problem → first rule → trained rule
 
 Plain functions of checked arrays and parts; ``estimator`` and ``search`` are their façades.
 """

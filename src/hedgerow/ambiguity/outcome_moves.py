@@ -1,11 +1,11 @@
-"""Where outcomes may be moved: everywhere in their support, and those of censored rows only upwards.
+"""Where outcomes may be moved: anywhere in their support, those of censored rows upwards only.
 
     W_ki ∝ exp(−‖(y − ŷ_ki)/s_y‖_p^p/ε)   on   y ≥ low_ki
 
 A censored row was at least so much, so whatever it really was lies in [low, ∞); a kernel that put
-mass below would hedge against what cannot have been. The bound is each entry's own (``Batch.low``),
-and so is the kernel: what a loss knows of one kernel is asked for every entry. Without censored rows
-all entries share one kernel, and everything is asked once.
+mass below would hedge against what cannot have been. The bound is each entry's own (``Batch.low``)
+and so is the kernel: what a loss knows of one kernel is asked for every entry. Without censored
+rows all entries share one kernel, and everything is asked once.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ from hedgerow.data.rows import by_label, in_order, near_rows, tie_labels
 
 MOST_PARTS = 16
 """Outcomes that one censored row is given; of more, so many quantiles with equal shares."""
+EQUAL_PARTS = 8
+"""Parts of every row where all have to count the same."""
 NEAREST = 50
 """Rows of near contexts, at least, among which a censored row's weight is handed on."""
 RAREST = 0.1
@@ -56,6 +58,27 @@ class RowParts(NamedTuple):
     outcome: Int[np.ndarray, " parts"]
     share: Float[np.ndarray, " parts"]
     low: Float[np.ndarray, " parts"]
+
+    def expected(self, y: Column) -> Column:
+        """What is expected of each row, (rows,): itself, or the mean of what lies beyond it."""
+        return np.bincount(self.row, self.share * y[self.outcome])
+
+    def equal_parts(
+        self, y: Column
+    ) -> tuple[Float[np.ndarray, "rows parts"], Float[np.ndarray, "rows parts"]]:
+        """Outcomes of each row and their bounds, in EQUAL_PARTS quantiles that count the same."""
+        rows = int(self.row[-1]) + 1
+        below = np.cumsum(self.share)
+        ends = below[np.append(np.flatnonzero(np.diff(self.row)), -1)]
+        own = np.arange(rows)[:, None]
+        phase = own * GOLDEN % 1
+        levels = (np.arange(EQUAL_PARTS) + phase) / EQUAL_PARTS
+        before = np.append(0.0, ends[:-1])[:, None]
+        last = np.searchsorted(self.row, own, side="right") - 1
+        first = np.searchsorted(self.row, own, side="left")
+        places = np.searchsorted(below, before + levels * (ends[:, None] - before), side="right")
+        places = np.clip(places, first, last)
+        return y[self.outcome[places]], self.low[places]
 
 
 class ProductLimits(NamedTuple):
@@ -99,6 +122,11 @@ def among_near(X: np.ndarray, y: Column, weights: Column, censored: Mask) -> Row
     labels = tie_labels(X)
     groups = near_rows(X, NEAREST, np.unique(labels[censored]))
     return redistribute(y, weights, censored, labels, groups)
+
+
+def among_all(y: Column, weights: Column, censored: Mask) -> RowParts:
+    """Hand the weight of censored rows on among all rows."""
+    return among_members(y, weights, censored, np.zeros(len(y), np.int64))
 
 
 def among_members(y: Column, weights: Column, censored: Mask, labels: np.ndarray) -> RowParts:

@@ -42,7 +42,7 @@ class Batch(NamedTuple):
 
     ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
     distribution m_k. ``modes``, where known, are points around which a context's mass gathers when
-    it is moved. ``low`` is what outcomes of censored rows do not fall below; None: none is censored.
+    it is moved. ``low`` is what outcomes of censored rows do not fall below; None: there are none.
     """
 
     contexts: Float[Array, "b d"]

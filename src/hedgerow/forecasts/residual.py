@@ -15,6 +15,7 @@ principal component; what goes together stays together.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,18 @@ from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
+from hedgerow.data.censoring import RowParts, among_all, among_near, censored_in_order
 from hedgerow.data.nominal import Nominal, NominalDistribution
 from hedgerow.data.rows import in_order, standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
-from hedgerow.forecasts.cross_fitting import cross_fit, splits_of
+from hedgerow.forecasts.cross_fitting import Crossed, Split, cross_fit, splits_of
 from hedgerow.forecasts.forest_regressor import ForestRegressor
 from hedgerow.forecasts.scales import SCALES, fitted_scale
 
 GOLDEN = (np.sqrt(5) - 1) / 2
+ROUNDS = 3
+"""Means that are fitted where outcomes are censored, each on what the one before expects."""
 
 
 class ResidualNominal(Nominal):
@@ -90,40 +94,104 @@ class ResidualNominal(Nominal):
         else:
             X, Y, weights = in_order(X, Y, weights)
         splits = splits_of(self.folds, X)
-        regressor = ForestRegressor() if self.regressor is None else self.regressor
-        means = cross_fit(regressor, X, Y, weights, splits)
+        means = cross_fit(self._regressor(), X, Y, weights, splits)
         sizes = fitted_scale(self.scale, means, X, Y, weights, splits)
         seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
         residuals = ((Y - means.held_out) / sizes.held_out)[seen]
         _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
-        drawn = self._drawn(X[first], X[seen], residuals, weights[seen])
-        count = drawn.shape[1]
-        made = means.all_seen[first, None] + sizes.all_seen[first, None] * residuals[drawn]
-        mass = np.bincount(labels, weights)
-        entries = len(first) * count
-        return NominalDistribution(
-            contexts=X[first],
-            context_mass=mass / mass.sum(),
-            outcomes=made.reshape(entries, -1),
-            start=np.arange(len(first)) * count,
-            count=np.full(len(first), count),
-            entry_outcome=np.arange(entries),
-            entry_mass=np.full(entries, 1 / count),
+        drawn = self._drawn(X[first], X[seen], residuals, weights[seen], self.neighbours)
+        return _around(X, weights, first, labels, means, sizes, residuals[drawn])
+
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Predict, and hand on what censored residuals weigh to the larger ones that were seen.
+
+        The mean is that of outcomes in which each censored one is replaced by what is expected
+        beyond it (Buckley & James 1979): at first by near contexts, then by the residuals.
+        """
+        if hasattr(self.folds, "split"):
+            X, Y, weights, censored = (part[weights > 0] for part in (X, Y, weights, censored))
+        else:
+            X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
+        splits = splits_of(self.folds, X)
+        parts = among_near(X, Y[:, 0], weights, censored)
+        expected = parts.expected(Y[:, 0])[:, None]
+        for _ in range(ROUNDS):
+            means = cross_fit(self._regressor(), X, expected, weights, splits)
+            guess = np.where(np.isfinite(means.held_out), means.held_out, means.all_seen)
+            residuals = (Y - guess)[:, 0]
+            parts = among_all(residuals, weights, censored)
+            expected = guess + parts.expected(residuals)[:, None]
+        sizes = self._sizes(means, X, Y, weights, censored, splits, parts)
+        seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
+        residuals = ((Y - means.held_out) / sizes.held_out)[seen, 0]
+        outcome, low = among_all(residuals, weights[seen], censored[seen]).equal_parts(residuals)
+        each = outcome.shape[1]
+        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
+        drawn = self._drawn(
+            X[first],
+            np.repeat(X[seen], each, axis=0),
+            outcome.reshape(-1, 1),
+            np.repeat(weights[seen] / each, each),
+            None if self.neighbours is None else self.neighbours * each,
         )
+        found = _around(X, weights, first, labels, means, sizes, outcome.reshape(-1, 1)[drawn])
+        bounds = (
+            means.all_seen[first, None]
+            + sizes.all_seen[first, None] * low.ravel()[drawn][..., None]
+        )
+        return replace(found, entry_low=bounds.reshape(-1, 1))
+
+    def _sizes(
+        self,
+        means: Crossed,
+        X: np.ndarray,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        censored: np.ndarray,
+        splits: list[Split],
+        parts: RowParts,
+    ) -> Crossed:
+        """Sizes of residuals, censored rows in equal parts of what they may have been."""
+        if self.scale in SCALES:
+            return fitted_scale(self.scale, means, X, Y, weights, splits)
+        guess = np.where(np.isfinite(means.held_out), means.held_out, means.all_seen)
+        residuals, _ = parts.equal_parts((Y - guess)[:, 0])
+        each = residuals.shape[1]
+        rows = np.repeat(np.arange(len(X)), each)
+        several = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
+        sizes = fitted_scale(
+            self.scale,
+            Crossed(means.held_out[rows], means.all_seen[rows]),
+            X[rows],
+            guess[rows] + residuals.reshape(-1, 1),
+            weights[rows],
+            several,
+        )
+        return Crossed(sizes.held_out[::each], sizes.all_seen[::each])
+
+    def _regressor(self) -> Any:
+        return ForestRegressor() if self.regressor is None else self.regressor
 
     def _drawn(
-        self, contexts: np.ndarray, X: np.ndarray, residuals: np.ndarray, weights: np.ndarray
+        self,
+        contexts: np.ndarray,
+        X: np.ndarray,
+        residuals: np.ndarray,
+        weights: np.ndarray,
+        neighbours: int | None,
     ) -> np.ndarray:
         """Places of the residuals that each context gets, (contexts, outcomes)."""
         order = np.argsort(_leading(residuals, weights), kind="stable")
         phase = (np.arange(len(contexts))[:, None] * GOLDEN) % 1
         levels = (np.arange(self.outcomes) + phase) / self.outcomes
-        if self.neighbours is None or self.neighbours >= len(X):
+        if neighbours is None or neighbours >= len(X):
             below = np.cumsum(weights[order]) / weights.sum()
             return order[np.minimum(np.searchsorted(below, levels), len(order) - 1)]
         rank = np.argsort(order)
         both = standardised(np.concatenate([X, contexts]))
-        search = NearestNeighbors(n_neighbors=self.neighbours).fit(both[: len(X)])
+        search = NearestNeighbors(n_neighbors=neighbours).fit(both[: len(X)])
         near = np.sort(rank[search.kneighbors(both[len(X) :], return_distance=False)], axis=1)
         shares = weights[order][near]
         below = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
@@ -132,8 +200,33 @@ class ResidualNominal(Nominal):
         places = np.searchsorted((below + own).ravel(), (levels + own).ravel()).reshape(
             levels.shape
         )
-        places = np.minimum(places - own * self.neighbours, self.neighbours - 1)
+        places = np.minimum(places - own * neighbours, neighbours - 1)
         return order[np.take_along_axis(near, places, axis=1)]
+
+
+def _around(
+    X: np.ndarray,
+    weights: np.ndarray,
+    first: np.ndarray,
+    labels: np.ndarray,
+    means: Crossed,
+    sizes: Crossed,
+    residuals: Float[np.ndarray, "contexts outcomes y"],
+) -> NominalDistribution:
+    """Every context with its mean and residuals of its own; ``first`` is a row of each."""
+    count = residuals.shape[1]
+    made = means.all_seen[first, None] + sizes.all_seen[first, None] * residuals
+    mass = np.bincount(labels, weights)
+    entries = len(first) * count
+    return NominalDistribution(
+        contexts=X[first],
+        context_mass=mass / mass.sum(),
+        outcomes=made.reshape(entries, -1),
+        start=np.arange(len(first)) * count,
+        count=np.full(len(first), count),
+        entry_outcome=np.arange(entries),
+        entry_mass=np.full(entries, 1 / count),
+    )
 
 
 def _leading(residuals: Float[np.ndarray, "n y"], weights: np.ndarray) -> Float[np.ndarray, " n"]:
