@@ -278,18 +278,20 @@ def censored(mask: Any, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray
     rows, columns = outcomes.shape
     if array.shape not in ((rows,), outcomes.shape):
         raise ValueError(f"censored must have one entry per row ({rows}), got shape {array.shape}.")
-    if columns > 1 and array.any():
+    if not array.any():
+        return None
+    if columns > 1:
         raise ValueError(
             f"Censored rows are understood for one outcome, but Y has {columns} columns; fit one "
             "policy per outcome, or leave censored out."
         )
-    array = array.reshape(rows, -1).any(axis=1)
+    array = array.reshape(rows)
     if np.all(array[weights > 0]):
         raise ValueError(
             "Every row is censored, so nothing says how large outcomes are; at least some rows "
             "must have been seen in full."
         )
-    return array if array.any() else None
+    return array
 
 
 def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] | None) -> None:

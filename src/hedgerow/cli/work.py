@@ -227,7 +227,7 @@ def _censored(table: pd.DataFrame, name: str | None) -> np.ndarray | None:
     if len(odd):
         raise ValueError(
             f"Column {name!r} must hold 0 and 1, or true and false, to say which rows are "
-            f"censored; row {odd[0] + 1} has {number(flags[odd[0]])}."
+            f"censored; row {odd[0] + 1} has {number(float(flags[odd[0]]))}."
         )
     return flags == 1
 

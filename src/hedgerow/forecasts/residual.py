@@ -11,6 +11,9 @@ Residuals are drawn systematically: their order cut into as many pieces as outco
 from each, at a place that goes on from context to context by the golden ratio, so that together the
 contexts use all of them. With several outcomes whole vectors are drawn, in the order of their first
 principal component; what goes together stays together.
+
+Of censored rows the residuals are censored, too: what they weigh goes to larger ones that were seen
+(``data.censoring``), and mean and scale are learned as ``forecasts.censored`` has it.
 """
 
 from __future__ import annotations
@@ -23,18 +26,17 @@ from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
-from hedgerow.data.censoring import RowParts, among_all, among_near, censored_in_order
+from hedgerow.data.censoring import among_all, censored_in_order
 from hedgerow.data.nominal import Nominal, NominalDistribution
 from hedgerow.data.rows import in_order, standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
-from hedgerow.forecasts.cross_fitting import Crossed, Split, cross_fit, splits_of
+from hedgerow.forecasts.censored import censored_means, censored_scale
+from hedgerow.forecasts.cross_fitting import Crossed, cross_fit, splits_of
 from hedgerow.forecasts.forest_regressor import ForestRegressor
 from hedgerow.forecasts.scales import SCALES, fitted_scale
 
 GOLDEN = (np.sqrt(5) - 1) / 2
-ROUNDS = 3
-"""Means that are fitted where outcomes are censored, each on what the one before expects."""
 
 
 class ResidualNominal(Nominal):
@@ -105,71 +107,27 @@ class ResidualNominal(Nominal):
     def build_censored(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
     ) -> NominalDistribution:
-        """Predict, and hand on what censored residuals weigh to the larger ones that were seen.
-
-        The mean is that of outcomes in which each censored one is replaced by what is expected
-        beyond it (Buckley & James 1979): at first by near contexts, then by the residuals.
-        """
+        """Predict, and hand what censored residuals weigh on to larger ones that were seen."""
         if hasattr(self.folds, "split"):
             X, Y, weights, censored = (part[weights > 0] for part in (X, Y, weights, censored))
         else:
             X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
         splits = splits_of(self.folds, X)
-        parts = among_near(X, Y[:, 0], weights, censored)
-        expected = parts.expected(Y[:, 0])[:, None]
-        for _ in range(ROUNDS):
-            means = cross_fit(self._regressor(), X, expected, weights, splits)
-            guess = np.where(np.isfinite(means.held_out), means.held_out, means.all_seen)
-            residuals = (Y - guess)[:, 0]
-            parts = among_all(residuals, weights, censored)
-            expected = guess + parts.expected(residuals)[:, None]
-        sizes = self._sizes(means, X, Y, weights, censored, splits, parts)
+        means = censored_means(self._regressor(), X, Y, weights, censored, splits)
+        sizes = censored_scale(self.scale, means, X, Y, weights, censored, splits)
         seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
         residuals = ((Y - means.held_out) / sizes.held_out)[seen, 0]
-        outcome, low = among_all(residuals, weights[seen], censored[seen]).equal_parts(residuals)
-        each = outcome.shape[1]
-        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
-        drawn = self._drawn(
-            X[first],
-            np.repeat(X[seen], each, axis=0),
-            outcome.reshape(-1, 1),
-            np.repeat(weights[seen] / each, each),
-            None if self.neighbours is None else self.neighbours * each,
-        )
-        found = _around(X, weights, first, labels, means, sizes, outcome.reshape(-1, 1)[drawn])
-        bounds = (
-            means.all_seen[first, None]
-            + sizes.all_seen[first, None] * low.ravel()[drawn][..., None]
-        )
-        return replace(found, entry_low=bounds.reshape(-1, 1))
-
-    def _sizes(
-        self,
-        means: Crossed,
-        X: np.ndarray,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        censored: np.ndarray,
-        splits: list[Split],
-        parts: RowParts,
-    ) -> Crossed:
-        """Sizes of residuals, censored rows in equal parts of what they may have been."""
-        if self.scale in SCALES:
-            return fitted_scale(self.scale, means, X, Y, weights, splits)
-        guess = np.where(np.isfinite(means.held_out), means.held_out, means.all_seen)
-        residuals, _ = parts.equal_parts((Y - guess)[:, 0])
+        parts = among_all(residuals, weights[seen], censored[seen])
+        residuals, low = parts.equal_parts(residuals)
         each = residuals.shape[1]
-        rows = np.repeat(np.arange(len(X)), each)
-        several = [tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in splits]
-        sizes = fitted_scale(
-            self.scale,
-            Crossed(means.held_out[rows], means.all_seen[rows]),
-            X[rows],
-            guess[rows] + residuals.reshape(-1, 1),
-            weights[rows],
-            several,
-        )
-        return Crossed(sizes.held_out[::each], sizes.all_seen[::each])
+        residuals, low = residuals.reshape(-1, 1), low.reshape(-1, 1)
+        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
+        near = None if self.neighbours is None else self.neighbours * each
+        owner = np.repeat(seen, each)
+        drawn = self._drawn(X[first], X[owner], residuals, weights[owner], near)
+        found = _around(X, weights, first, labels, means, sizes, residuals[drawn])
+        bounds = _around(X, weights, first, labels, means, sizes, low[drawn])
+        return replace(found, entry_low=bounds.outcomes)
 
     def _regressor(self) -> Any:
         return ForestRegressor() if self.regressor is None else self.regressor

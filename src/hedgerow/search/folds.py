@@ -257,7 +257,10 @@ def _nominals(
             parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
 
             def built(train: np.ndarray, parts: fitting.Parts = parts) -> NominalDistribution:
-                return fitting.nominal_of(parts, *history.learned_from(train))
+                rows = history.at(train)
+                return fitting.nominal_of(
+                    parts, rows.contexts, rows.outcomes, rows.weights, rows.censored
+                )
 
             first, *others = (train for train, _ in splits)
             found[id(family.nominal)] = [built(first), *pool.map(built, others)]

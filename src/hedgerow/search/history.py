@@ -42,9 +42,13 @@ class History(NamedTuple):
         counted = weights_of_seen(X, Y[:, 0], weights, censored)
         return cls(X, Y, weights, censored, counted)
 
-    def learned_from(self, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        """Contexts, outcomes, weights and censored rows of what is trained on."""
-        return tuple(None if part is None else part[rows] for part in self[:4])
+    def at(self, rows: np.ndarray) -> History:
+        """Return some of the rows."""
+        censored = None if self.censored is None else self.censored[rows]
+        counted = None if self.counted is None else self.counted[rows]
+        return History(
+            self.contexts[rows], self.outcomes[rows], self.weights[rows], censored, counted
+        )
 
     def check(self, splits: list[Split]) -> None:
         """Refuse folds that train on, or hold out, nothing that was seen in full."""

@@ -217,12 +217,10 @@ class _Seen(NamedTuple):
 
     def log_outcome_kernel(self, outcomes: Float[Array, "*q y"]) -> Float[Array, "c n *q"]:
         """Log W_ki at outcomes."""
-        entries, kernel = self.batch.outcomes.shape[:2], self.setting.moving().outcome
-        centres, low = (
-            None if part is None else part.reshape(*entries, *(1,) * (outcomes.ndim - 1), -1)
-            for part in (self.batch.outcomes, self.batch.low)
-        )
-        kernel = kernel if low is None else kernel.above(low)
+        shape = (*self.batch.outcomes.shape[:2], *(1,) * (outcomes.ndim - 1), -1)
+        centres, kernel = self.batch.outcomes.reshape(shape), self.setting.moving().outcome
+        if self.batch.low is not None:
+            kernel = kernel.above(self.batch.low.reshape(shape))
         return _log_kernel(kernel, self.setting.outcome_nodes, centres, outcomes)
 
     def log_mass(self) -> Float[Array, "c n"]:
