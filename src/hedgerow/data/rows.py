@@ -55,6 +55,8 @@ def near_rows(
 
     Labels are those of ``tie_labels``; rows of one context are never separated.
     """
+    if len(asked) == 0:
+        return {}
     members = by_label(tie_labels(X))
     places = standardised(X)[[rows[0] for rows in members]]
     search = NearestNeighbors(n_neighbors=min(least, len(members))).fit(places)
