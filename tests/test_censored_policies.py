@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.censoring import excesses, sold
 
 import hedgerow as hr
-from benchmarks.censoring import excesses, sold
 from hedgerow.search.history import History
 from tests.problems import QUICK, SMALL, history
 
@@ -14,9 +14,7 @@ LOSS = hr.Newsvendor(1.0, 2.0)
 
 
 def policy(ambiguity=None, **settings):
-    return hr.RobustPolicy(
-        LOSS, ambiguity, rule=SMALL, solver=QUICK, random_state=0, **settings
-    )
+    return hr.RobustPolicy(LOSS, ambiguity, rule=SMALL, solver=QUICK, random_state=0, **settings)
 
 
 @pytest.fixture(scope="module")

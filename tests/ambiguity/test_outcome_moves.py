@@ -1,5 +1,7 @@
 """Outcomes of censored rows: kernels that are cut entry by entry, against quadrature."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,19 +49,21 @@ def setting(order, nodes=None, loss=LOSS, support=(None, None)):
 def density(order, y, low):
     """The kernel around y on [low, ∞), not normalised, and its ends."""
     reach = 12 if order == 2 else 25
-    return (lambda u: np.exp(-np.abs((u - y) / 0.9) ** order / EPSILON)), max(low, y - reach)
+    return (lambda u: np.exp(-(np.abs((u - y) / 0.9) ** order) / EPSILON)), max(low, y - reach)
 
 
 def expected(order, function, y, low):
     """E function(u) under the cut kernel, by quadrature split at the centre and the kinks."""
     weight, start = density(order, y, low)
     ends = np.unique([start, *(p for p in (y, 2.0, 4.5) if p > start), y + 25])
-    pieces = list(zip(ends, ends[1:], strict=False))
-    total = [
-        sum(quad(lambda u: f(u) * weight(u), *ends, epsabs=0, epsrel=1e-12)[0] for ends in pieces)
-        for f in (function, lambda u: 1.0)
-    ]
-    return total[0] / total[1]
+
+    def integral(f):
+        return sum(
+            quad(lambda u: f(u) * weight(u), *piece, epsabs=0, epsrel=1e-12)[0]
+            for piece in pairwise(ends)
+        )
+
+    return integral(function) / integral(lambda u: 1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Certified values and worst cases where some outcomes are only known to be at least so much."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -47,16 +48,12 @@ def loss(u):
 def integral(function, y, low):
     reach = 12.0
     ends = [max(low, y - reach), *sorted(p for p in {y, ORDER} if p > low), y + reach + 3]
-    return sum(
-        quad(function, a, b, epsabs=0, epsrel=1e-11)[0]
-        for a, b in zip(ends, ends[1:], strict=False)
-        if b > a
-    )
+    return sum(quad(function, a, b, epsabs=0, epsrel=1e-11)[0] for a, b in pairwise(ends) if b > a)
 
 
 def log_moment(y, low, order, temperature):
     def kernel(u):
-        return np.exp(-np.abs(u - y) ** order / EPSILON)
+        return np.exp(-(np.abs(u - y) ** order) / EPSILON)
 
     tilted = integral(lambda u: kernel(u) * np.exp(loss(u) / temperature), y, low)
     return np.log(tilted / integral(kernel, y, low))

@@ -67,9 +67,7 @@ def test_with_one_context_a_nominal_is_the_kaplan_meier_estimator(nominal, seed)
 def test_four_rows_by_hand():
     """Seen 1, cut off at 2, seen 3, cut off at 4: 1/4, and half of the rest each at 3 and 4+."""
     y, censored = np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True])
-    built = hr.EmpiricalNominal().build_censored(
-        np.zeros((4, 1)), y[:, None], np.ones(4), censored
-    )
+    built = hr.EmpiricalNominal().build_censored(np.zeros((4, 1)), y[:, None], np.ones(4), censored)
     entries = zip(
         built.outcomes[built.entry_outcome, 0],
         built.entry_low[:, 0],
@@ -189,7 +187,8 @@ def test_bounds_stay_within_the_support():
         np.zeros((20, 1)), y[:, None], np.ones(20), censored
     )
     within = built.within((np.array([0.0]), np.array([3.0])))
-    assert within.entry_low.max() <= 3 and within.outcomes.max() <= 3
+    assert within.entry_low.max() <= 3
+    assert within.outcomes.max() <= 3
     assert np.all(within.outcomes[within.entry_outcome] >= within.entry_low)
 
 

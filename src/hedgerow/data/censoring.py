@@ -67,16 +67,13 @@ class RowParts(NamedTuple):
         self, y: Column
     ) -> tuple[Float[np.ndarray, "rows parts"], Float[np.ndarray, "rows parts"]]:
         """Outcomes of each row and their bounds, in EQUAL_PARTS quantiles that count the same."""
-        rows = int(self.row[-1]) + 1
-        below = np.cumsum(self.share)
-        ends = below[np.append(np.flatnonzero(np.diff(self.row)), -1)]
-        own = np.arange(rows)[:, None]
-        phase = own * GOLDEN % 1
-        levels = (np.arange(EQUAL_PARTS) + phase) / EQUAL_PARTS
-        before = np.append(0.0, ends[:-1])[:, None]
-        last = np.searchsorted(self.row, own, side="right") - 1
+        own = np.arange(self.row[-1] + 1)[:, None]
         first = np.searchsorted(self.row, own, side="left")
-        places = np.searchsorted(below, before + levels * (ends[:, None] - before), side="right")
+        last = np.searchsorted(self.row, own, side="right") - 1
+        below = np.cumsum(self.share)
+        before = below[first] - self.share[first]
+        levels = (np.arange(EQUAL_PARTS) + own * GOLDEN % 1) / EQUAL_PARTS
+        places = np.searchsorted(below, before + levels * (below[last] - before), side="right")
         places = np.clip(places, first, last)
         return y[self.outcome[places]], self.low[places]
 
@@ -144,12 +141,13 @@ def redistribute(
     """Hand the weight of every censored row on to the right, within the group of its label."""
     seen, cut = np.flatnonzero(~censored), np.flatnonzero(censored)
     found = [(seen, seen, np.ones(len(seen)), np.full(len(seen), -np.inf))]
-    for label in np.unique(labels[cut]):
+    asked, place_of = np.unique(labels[cut], return_inverse=True)
+    for label, own in zip(asked, by_label(place_of), strict=True):
         near = groups[int(label)]
         limits = product_limits(y[near], weights[near], censored[near])
         ordered = near[limits.order]
         place = dict(zip(ordered.tolist(), range(len(ordered)), strict=True))
-        for row in cut[labels[cut] == label]:
+        for row in cut[own]:
             chosen, share = _to_the_right(limits, place[int(row)], row * GOLDEN % 1)
             taken = ordered[chosen]
             low = np.where(censored[taken], y[taken], y[row])

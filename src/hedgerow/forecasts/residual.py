@@ -31,7 +31,7 @@ from hedgerow.data.nominal import Nominal, NominalDistribution
 from hedgerow.data.rows import in_order, standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
-from hedgerow.forecasts.censored import censored_means, censored_scale
+from hedgerow.forecasts.censored import censored_fit
 from hedgerow.forecasts.cross_fitting import Crossed, cross_fit, splits_of
 from hedgerow.forecasts.forest_regressor import ForestRegressor
 from hedgerow.forecasts.scales import SCALES, fitted_scale
@@ -113,8 +113,7 @@ class ResidualNominal(Nominal):
         else:
             X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
         splits = splits_of(self.folds, X)
-        means = censored_means(self._regressor(), X, Y, weights, censored, splits)
-        sizes = censored_scale(self.scale, means, X, Y, weights, censored, splits)
+        means, sizes = censored_fit(self._regressor(), self.scale, X, Y, weights, censored, splits)
         seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
         residuals = ((Y - means.held_out) / sizes.held_out)[seen, 0]
         parts = among_all(residuals, weights[seen], censored[seen])
