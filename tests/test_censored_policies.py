@@ -124,9 +124,10 @@ def test_folds_of_censored_rows_alone_are_refused():
 @pytest.mark.parametrize("share", [0.3, 0.5])
 def test_known_demand_that_was_cut_off_is_learned_better(share):
     draws = [excesses(seed, share, hr.EmpiricalNominal(), hr.ERM()) for seed in (3000, 3001)]
-    full, told, ignored, dropped = (
-        np.mean([draw[way] for draw in draws])
-        for way in ("in full", "censored=", "ignored", "dropped")
+    told, ignored, dropped = (
+        np.mean([draw[way] for draw in draws]) for way in ("censored=", "ignored", "dropped")
     )
-    assert full < told < 0.85 * dropped
+    # demand in full is no bound from below: a rule that is not hedged overfits it, and outcomes
+    # that are borrowed from near rows smooth
+    assert told < 0.85 * dropped
     assert told < 0.6 * ignored
