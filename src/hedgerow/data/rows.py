@@ -71,6 +71,8 @@ def near_rows(
 
 
 def by_label(labels: Int[np.ndarray, " rows"]) -> list[Int[np.ndarray, " members"]]:
-    """Rows of every label, in their order."""
+    """Rows of every label, in their order; of no rows, no labels."""
+    if len(labels) == 0:
+        return []
     ends = np.cumsum(np.bincount(labels))[:-1]
     return np.split(np.argsort(labels, kind="stable"), ends)
