@@ -51,7 +51,7 @@ def curves(rows, features, seed):
 
 
 def at_protection(curve, worst):
-    """Excess on a curve (penalties, 2) at a worst-world loss; NaN where the curve does not reach."""
+    """Excess on a curve (penalties, 2) at a worst-world loss; NaN where it does not reach."""
     order = np.argsort(curve[:, 1])
     return np.interp(worst, curve[order, 1], curve[order, 0], left=np.nan, right=np.nan)
 
@@ -71,9 +71,8 @@ def report(size, unhedged, found):
         equal = at_protection(means["causal"], means["plain"][i, 1])
         cells = [f"{value:.4f}" for name in KINDS for value in means[name][i]]
         shown = "not reached" if np.isnan(equal) else f"{equal:.4f}"
-        print(
-            f"| {penalty:g} | {' | '.join(cells)} | {gaps[:, i].mean():+.4f} ± {error:.4f} | {shown} |"
-        )
+        apart = f"{gaps[:, i].mean():+.4f} ± {error:.4f}"
+        print(f"| {penalty:g} | {' | '.join(cells)} | {apart} | {shown} |")
     best = {name: curve[:, 0].min() for name, curve in means.items()}
     print(
         f"\nEach at its own best penalty: causal {best['causal']:.4f}, plain {best['plain']:.4f}."

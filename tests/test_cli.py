@@ -120,6 +120,59 @@ def test_fit_decide_evaluate(tmp_path, suffix):
     )
 
 
+def sold_out(tmp_path, column):
+    """History of sales that stock cut off, with a column that says so."""
+    table = history().rename(columns={"demand": "sold"}).drop(columns="other")
+    stock = np.random.default_rng(0).uniform(20, 45, len(table)).round(2)
+    cut = table.sold > stock
+    table["sold"] = np.minimum(table.sold, stock)
+    path = tmp_path / "sales.csv"
+    write_table(table.assign(full=column(cut)), path)
+    return path, cut
+
+
+@pytest.mark.parametrize("kind", [int, bool])
+def test_sales_of_days_that_sold_out(tmp_path, kind):
+    sales, cut = sold_out(tmp_path, lambda cut: cut.astype(kind))
+    told, naive = tmp_path / "told.hedgerow", tmp_path / "naive.hedgerow"
+    form = ("--outcome", "sold", *COSTS, *QUICK)
+    result = call("fit", sales, *form, "--censored", "full", "-o", told)
+    assert result.exit_code == 0, result.output
+    assert f"censored {cut.sum()} rows" in flat(result.stdout)
+    names = "day,sky,wind"
+    assert call("fit", sales, *form, "--features", names, "-o", naive).exit_code == 0
+    table = read_table(sales).drop(columns=["full", "sold"])
+    orders = [
+        policy.predict(policy.encoder_.transform(table)) for policy in map(hr.load, (told, naive))
+    ]
+    assert orders[0].mean() > orders[1].mean()
+
+
+@pytest.mark.parametrize(
+    ("more", "column", "words"),
+    [
+        ((), lambda cut: cut + 0.5, "must hold 0 and 1, or true and false"),
+        ((), lambda cut: cut.map({True: "yes", False: "no"}), "full"),
+        ((), lambda cut: True, "Every row is censored"),
+        (("--features", "sky,full"), lambda cut: cut, "cannot be a feature as well"),
+        (("--outcome", "wind"), lambda cut: cut, "is understood for one --outcome"),
+    ],
+)
+def test_columns_that_do_not_say_which_rows_are_censored(tmp_path, more, column, words):
+    sales, _ = sold_out(tmp_path, column)
+    result = call("fit", sales, "--outcome", "sold", "--censored", "full", *more, *COSTS, *QUICK)
+    assert result.exit_code != 0
+    assert words in flat(result.output.replace("│", ""))
+
+
+def test_a_censored_column_that_is_not_there(tmp_path):
+    sales, _ = sold_out(tmp_path, lambda cut: cut)
+    for name, words in (("empty", "no column 'empty'"), ("sold", "the outcome itself")):
+        result = call("fit", sales, "--outcome", "sold", "--censored", name, *COSTS, *QUICK)
+        assert result.exit_code != 0
+        assert words in flat(result.output.replace("│", ""))
+
+
 def test_several_outcomes(train, tmp_path):
     path = tmp_path / "two.hedgerow"
     outcomes = ["--outcome", "demand", "--outcome", "other"]

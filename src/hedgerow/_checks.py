@@ -265,6 +265,35 @@ def weights(sample_weight: Any, rows: int) -> np.ndarray:
     return array
 
 
+def censored(mask: Any, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+    """Return which rows are censored, (rows,); None if none is."""
+    if mask is None:
+        return None
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise TypeError(
+            "censored must hold True (the outcome was at least this much) and False only, got "
+            f"{array.dtype} numbers or objects; a column of 0 and 1 becomes such by .astype(bool)."
+        )
+    rows, columns = outcomes.shape
+    if array.shape not in ((rows,), outcomes.shape):
+        raise ValueError(f"censored must have one entry per row ({rows}), got shape {array.shape}.")
+    if not array.any():
+        return None
+    if columns > 1:
+        raise ValueError(
+            f"Censored rows are understood for one outcome, but Y has {columns} columns; fit one "
+            "policy per outcome, or leave censored out."
+        )
+    array = array.reshape(rows)
+    if np.all(array[weights > 0]):
+        raise ValueError(
+            "Every row is censored, so nothing says how large outcomes are; at least some rows "
+            "must have been seen in full."
+        )
+    return array
+
+
 def within_support(outcomes: np.ndarray, support: tuple[np.ndarray, np.ndarray] | None) -> None:
     """Refuse outcomes outside the loss's outcome support, if it has one."""
     if support is None:

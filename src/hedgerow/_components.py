@@ -27,6 +27,18 @@ ABSENT: Any = None
 """Of a base: what its methods know by name and parts declare as a parameter, in their own order."""
 
 
+_ON_REQUEST = "robust_value_"
+
+
+def listed(estimator: Any, valued: bool) -> list[str]:
+    """Return what ``dir`` lists: scikit-learn's own way asks for every attribute, and computes."""
+    return [
+        name
+        for name in object.__dir__(estimator)
+        if (valued if name == _ON_REQUEST else hasattr(estimator, name))
+    ]
+
+
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 class Component(BaseEstimator, ABC):
     """Base of every part of a policy. Subclasses list their traced fields and check themselves."""

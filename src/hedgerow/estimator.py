@@ -18,6 +18,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, fitting
+from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import DivergedWarning
 from hedgerow.ambiguity import Ambiguity, Problem
@@ -117,13 +118,17 @@ class RobustPolicy(BaseEstimator):
         self.verbose = verbose
         self.outliers = outliers
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, censored: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes).
+
+        ``censored`` (rows,) is True where the outcome was at least y, such as sales of a day that
+        sold out: what it may have been is learned from near contexts, and the adversary moves it
+        upwards only (docs/censoring.md).
 
         An interrupt goes on to whoever called; what had been learned by then is kept, with the
         status "interrupted".
         """
-        parts, problem, single_outcome = self._pose(X, y, sample_weight)
+        parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
         try:
@@ -158,6 +163,7 @@ class RobustPolicy(BaseEstimator):
         ambiguity: Ambiguity | None = None,
         nominal: Nominal | None = None,
         sample_weight: Any = None,
+        censored: Any = None,
     ) -> Self:
         """Return a policy that decides by a rule you already have, to be examined, not trained.
 
@@ -166,7 +172,7 @@ class RobustPolicy(BaseEstimator):
         and the nominal distribution. Such a policy cannot be saved, since files hold no functions.
         """
         policy = cls(loss, ambiguity, nominal=nominal)
-        _, problem, single_outcome = policy._pose(X, y, sample_weight)
+        _, problem, single_outcome = policy._pose(X, y, sample_weight, censored)
         units = problem.units
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
@@ -234,7 +240,13 @@ class RobustPolicy(BaseEstimator):
         return self.nominal or default_nominal(rows, self.n_outcomes_)
 
     def problem(
-        self, X: Any, y: Any, *, ambiguity: Ambiguity | None = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        ambiguity: Ambiguity | None = None,
+        sample_weight: Any = None,
+        censored: Any = None,
     ) -> Problem:
         """Return other data, ready for ``robust_value`` and ``worst_case`` of the learned rule.
 
@@ -244,7 +256,9 @@ class RobustPolicy(BaseEstimator):
         Y = self.outcomes(y, X)
         model = ambiguity or self.given_
         parts = fitting.Parts.of(self.loss, model, nominal=self.nominal_for(len(X)))
-        nominal = fitting.nominal_of(parts, X, Y, _checks.weights(sample_weight, len(X)))
+        weights = _checks.weights(sample_weight, len(X))
+        censored = _checks.censored(censored, Y, weights)
+        nominal = fitting.nominal_of(parts, X, Y, weights, censored)
         return Problem.of(nominal, self.units_, self.loss, parts.ambiguity)
 
     def contexts(self, X: Any) -> np.ndarray:
@@ -307,7 +321,9 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         write_policy(path, self)
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[fitting.Parts, Problem, bool]:
+    def _pose(
+        self, X: Any, y: Any, sample_weight: Any, censored: Any
+    ) -> tuple[fitting.Parts, Problem, bool]:
         """Check the data and turn them into a problem; also the parts, and whether Y was 1-D."""
         given = self.loss, self.ambiguity, self.rule, self.nominal, self.solver
         parts = fitting.Parts.of(*given)  # what is wrong with them is said before the data
@@ -320,9 +336,10 @@ class RobustPolicy(BaseEstimator):
         parts = fitting.Parts.of(*given, *Y.shape)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
+        censored = _checks.censored(censored, Y, weights)
         X = spreads.mend("X", X, weights, self.outliers, names)
         Y = spreads.mend("Y", Y, weights, self.outliers)
-        problem = fitting.pose(parts, X, Y, weights)
+        problem = fitting.pose(parts, X, Y, weights, censored)
         fitting.remark(problem, names, model=self.ambiguity is not None)
         return parts, problem, y.ndim == 1
 
@@ -361,18 +378,6 @@ class RobustPolicy(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-_ON_REQUEST = "robust_value_"
-
-
-def listed(estimator: Any, valued: bool) -> list[str]:
-    """Return what ``dir`` lists: scikit-learn's own way asks for every attribute, and computes."""
-    return [
-        name
-        for name in object.__dir__(estimator)
-        if (valued if name == _ON_REQUEST else hasattr(estimator, name))
-    ]
 
 
 def load(

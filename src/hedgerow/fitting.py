@@ -125,17 +125,32 @@ def _split(seed: Any) -> Keys:
 
 
 def nominal_of(
-    parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    parts: Parts,
+    X: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    censored: np.ndarray | None = None,
 ) -> NominalDistribution:
-    """Turn checked history into the nominal distribution, within the loss's outcome support."""
+    """Turn checked history into the nominal distribution, within the loss's outcome support.
+
+    ``censored`` (rows,) says which outcomes were at least this much; None: all were seen in full.
+    """
     support = parts.loss.support_for(Y.shape[1])
     _checks.within_support(Y, support)
-    return parts.nominal.build(X, Y, weights).within(support)
+    if censored is None:
+        return parts.nominal.build(X, Y, weights).within(support)
+    return parts.nominal.build_censored(X, Y, weights, censored).within(support)
 
 
-def pose(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:
+def pose(
+    parts: Parts,
+    X: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    censored: np.ndarray | None = None,
+) -> Problem:
     """Turn checked history into a problem, or say what is wrong with it."""
-    return posed(parts, nominal_of(parts, X, Y, weights))
+    return posed(parts, nominal_of(parts, X, Y, weights, censored))
 
 
 def posed(parts: Parts, nominal: NominalDistribution) -> Problem:

@@ -33,6 +33,7 @@ def test_there_are_examples():
     some_later(
         [
             "README.md",
+            "docs/censoring.md",
             "docs/choosing.md",
             "docs/explain.md",
             "docs/forecasts.md",

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity.base import Batch, Setting, decide
+from hedgerow.ambiguity.outcome_moves import best_responses
 from hedgerow.kernels import Kernel
 from hedgerow.rules import FittedRule
 
@@ -80,7 +81,9 @@ def _climb(
             # a rare outcome's share of the gradient is small, but so is that of its cost
             mass = jnp.maximum(batch.outcome_mass, 1e-12)[:, None, :, None]
             home = batch.outcomes[:, None]
-            y = _proximal(around.outcome, home, y, uphill.y / mass, step_y, penalty)
+            kernel = around.outcome
+            kernel = kernel if batch.low is None else kernel.above(batch.low[:, None])
+            y = _proximal(kernel, home, y, uphill.y / mass, step_y, penalty)
         candidate = _settle(rule, setting, batch, penalty, _Point(x, y))
         reached = _heights(rule, setting, batch, penalty, candidate)
         better = reached > height
@@ -101,11 +104,8 @@ def _settle(
     rule: FittedRule, setting: Setting, batch: Batch, penalty: Array, point: _Point
 ) -> _Point:
     """Put outcomes at their worst, where the loss knows it."""
-    respond = setting.loss.best_response(setting.moving().outcome)
-    if respond is None:
-        return point
-    z = decide(rule, point.x)[:, :, None, :]
-    return point._replace(y=respond(z, batch.outcomes[:, None], penalty))
+    worst = best_responses(setting, decide(rule, point.x), batch, penalty)
+    return point if worst is None else point._replace(y=worst)
 
 
 def _gains(rule: FittedRule, setting: Setting, batch: Batch, point: _Point) -> Float[Array, "b m"]:

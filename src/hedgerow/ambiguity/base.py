@@ -128,6 +128,20 @@ class Ambiguity(Component):
         """Kernels of the resolved model in working units; None if points never move."""
         return None
 
+    def censored_kernels(self, units: Units, loss: Loss) -> Kernels | None:
+        """``kernels`` for a nominal with censored outcomes, which are moved upwards only.
+
+        A model that moves outcomes says here that it keeps each above its ``Batch.low``.
+        """
+        if self.kernels(units, loss) is None:
+            return None
+        name = type(self).__name__
+        raise NotImplementedError(
+            f"{name} moves outcomes and does not say that it keeps censored ones above their "
+            f"bounds: write {name}.censored_kernels (docs/extending.md shows how), or fit without "
+            "censored."
+        )
+
     def perturb(
         self, rule: FittedRule, setting: Setting, batch: Batch, key: PRNGKeyArray
     ) -> Perturbed:

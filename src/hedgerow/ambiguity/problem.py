@@ -60,7 +60,8 @@ class Problem:
         """Resolve and restate a model; ``pool`` goes on with what another problem has grown."""
         refuse_in_forked_process()  # here begin fits, values and worst cases
         model = given.resolve(units, loss, nominal)
-        kernels = model.kernels(units, loss)
+        censored = nominal.entry_low is not None
+        kernels = model.censored_kernels(units, loss) if censored else model.kernels(units, loss)
         working = model.in_units(units)
         return cls(nominal, units, loss, given, model, working, kernels, pool or loss.pool())
 

@@ -46,4 +46,7 @@ class Sinkhorn(SinkhornAmbiguity):
             outcome_mass=jnp.ones((len(batch.contexts) * count, 1), batch.outcome_mass.dtype),
             context_slot=jnp.repeat(batch.context_slot, count),
             entry_slot=batch.entry_slot[each, places].reshape(-1, 1),
+            low=None
+            if batch.low is None
+            else batch.low[each, places].reshape(-1, 1, batch.low.shape[2]),
         )

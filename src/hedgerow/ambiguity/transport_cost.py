@@ -22,6 +22,7 @@ from hedgerow import _checks
 from hedgerow._components import ABSENT
 from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
+from hedgerow.ambiguity.outcome_moves import closed_log_moments, outcome_nodes
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import MeanOfLogs
 from hedgerow.data import NominalDistribution, Units
@@ -106,6 +107,11 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """
         return self._kernels(units, loss, 1.0)
 
+    def censored_kernels(self, units: Units, loss: Loss) -> Kernels:
+        """Those whose outcomes can be cut, entry by entry, where ``outcome_moves`` asks them."""
+        kernels = self.kernels(units, loss)
+        return Kernels(kernels.context, kernels.outcome.with_ends())
+
     def _kernels(self, units: Units, loss: Loss, epsilon: Any) -> Kernels:
         """In float64, whoever asks; they are cast where they are used."""
         support = loss.support_for(len(units.y_unit))
@@ -185,7 +191,7 @@ class SinkhornAmbiguity(TransportAmbiguity):
             None if isinstance(self.x_scale, str) else units.x_spread,
         )
         outcomes = _mean_log_normaliser(
-            around.outcome,
+            _cut(around.outcome, nominal, units),
             setting.outcome_nodes,
             units.outcomes(nominal.outcomes, np.float64)[nominal.entry_outcome],
             nominal.joint_mass(),
@@ -208,18 +214,17 @@ class SinkhornAmbiguity(TransportAmbiguity):
         moved = Perturbed(points, decide(rule, points), log_weights)
         if setting.outcome_nodes is None:
             return moved
-        y, y_weights = setting.outcome_nodes(around.outcome, batch.outcomes, key_outcome)
+        y, y_weights = outcome_nodes(setting, batch, key_outcome)
         return moved._replace(outcomes=y, outcome_log_weights=y_weights)
 
     def inner_log_moments(
         self, perturbed: Perturbed, setting: Setting, batch: Batch
     ) -> Float[Array, "b m n"]:
         """G_ki at every context node."""
-        z = perturbed.decisions[:, :, None, :]
         if perturbed.outcomes is None or perturbed.outcome_log_weights is None:
-            closed: Any = setting.loss.closed_moments(setting.moving().outcome)
-            return closed.log_moment(z, batch.outcomes[:, None], self.temperature)
-        values = setting.loss(z[:, :, :, None, :], perturbed.outcomes[:, None]) / self.temperature
+            return closed_log_moments(setting, perturbed.decisions, batch, self.temperature)
+        z = perturbed.decisions[:, :, None, None, :]
+        values = setting.loss(z, perturbed.outcomes[:, None]) / self.temperature
         return jax.nn.logsumexp(values + perturbed.outcome_log_weights[:, None], axis=-1)
 
 
@@ -255,6 +260,12 @@ def _around_modes(
     nearness = -kernel.cost(places[:, None], points[:, :, None]) / kernel.epsilon
     mixture = jax.nn.logsumexp(nearness, axis=-1)
     return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
+
+
+def _cut(kernel: Kernel, nominal: NominalDistribution, units: Units) -> Kernel:
+    """The outcome kernel of all entries: those of censored rows are cut from below."""
+    low = nominal.entry_low
+    return kernel if low is None else kernel.above(jnp.asarray(low / units.y_unit))
 
 
 def _mean_log_normaliser(

@@ -120,6 +120,7 @@ def robust_value(
     tolerance: float = 1e-3,
     sample_weight: Any = None,
     random_state: int = 0,
+    censored: Any = None,
 ) -> RobustValue:
     """Worst expected loss of a fitted policy on data that need not be its training data.
 
@@ -141,9 +142,11 @@ def robust_value(
         Weights of the rows.
     random_state : int
         Seed of the nodes' random shifts.
+    censored : (rows,) of bool or None
+        Where the outcome was at least Y, as in ``fit``. Not together with ``reference``.
     """
     found = evaluated(
-        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state
+        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored
     ).robust
     remark(found, tolerance)
     return found
@@ -186,11 +189,14 @@ def evaluated(
     tolerance: float,
     sample_weight: Any,
     random_state: int,
+    censored: Any,
 ) -> Evaluation:
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
     _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
-    problem = policy.problem(X, Y, ambiguity=ambiguity, sample_weight=sample_weight)
+    problem = policy.problem(
+        X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored
+    )
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
     return certify(problem, policy.rule_, key, tolerance, reference)
 

@@ -21,7 +21,11 @@ FOLDS = 5
 
 
 def choose(
-    policy: RobustPolicy, X: pd.DataFrame, y: np.ndarray, kind: str
+    policy: RobustPolicy,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    kind: str,
+    censored: np.ndarray | None = None,
 ) -> tuple[RobustPolicy, str]:
     """Return, not fitted, what the search leads to from a policy as asked for, and say why.
 
@@ -49,7 +53,7 @@ def choose(
         search.set_params(
             verbose=lambda done, total, least: report(done, total, f"least loss {number(least)}")
         )
-        search.fit(X, y)
+        search.fit(X, y, censored=censored)
     return search.policy(), _words(search, hedges, solver.steps, kind)
 
 

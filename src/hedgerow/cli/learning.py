@@ -64,6 +64,11 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     twice = repeated(request.outcomes)
     if twice:
         yield "outcome", f"names the column {quoted(twice[0])} more than once."
+    if request.censored is not None:
+        if outcomes > 1:
+            yield "censored", f"is understood for one --outcome; got {outcomes}."
+        if request.censored in request.outcomes:
+            yield "censored", f"names {quoted(request.censored)}, which is the outcome itself."
     for name, costs in (("holding", request.holding), ("stockout", request.stockout)):
         if newsvendor and not costs:
             yield name, "is needed for --problem newsvendor."

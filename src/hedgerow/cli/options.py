@@ -115,6 +115,12 @@ class FitRequest:
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
+    censored: Annotated[
+        str | None,
+        in_data(
+            "COLUMN", "0/1 or true/false: where the outcome was at least this, as if sold out."
+        ),
+    ] = None
     outliers: Annotated[
         Outliers, in_data("NAME", "Values that look like typos: warn, clip or error.")
     ] = Outliers.warn

@@ -71,6 +71,7 @@ def fit(request: FitRequest) -> None:
     loss, loss_words = _loss(request)
     table = read_table(request.data)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
+    censored = _censored(table, request.censored)
     encoder = TableEncoder().fit(_chosen(table, request))
     X = encoder.transform(table)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
@@ -90,14 +91,14 @@ def fit(request: FitRequest) -> None:
     )
     chosen = []
     if request.search != "none":
-        policy, words = choose(policy, X, y, request.search)
+        policy, words = choose(policy, X, y, request.search, censored)
         chosen = [("chosen", words)]
     with progress("training") as report, warnings.catch_warnings():
         if request.nominal == "auto":  # nobody asked for a causal model on rows as they are
             warnings.simplefilter("ignore", VacuousCausalityWarning)
         policy.set_params(verbose=report)
         try:
-            policy.fit(X, y)
+            policy.fit(X, y, censored=censored)
         except KeyboardInterrupt:
             if not hasattr(policy, "rule_"):  # nothing was learned yet
                 raise
@@ -105,11 +106,14 @@ def fit(request: FitRequest) -> None:
         policy.remember_columns(encoder, request.outcomes)
         value = policy.robust_value_  # so that the file holds it
         policy.save(request.out)
-    in_sample, units = policy.losses(X, Y).mean(), policy.units_
+    in_sample, units = value.nominal, policy.units_
+    if censored is None:
+        in_sample = policy.losses(X, Y).mean()
     best = f"{number(units.constant_loss)} a row, deciding {fixed_words(units.constant)}"
     facts = [
         ("history", f"{len(table):,} rows of {request.data}"),
         ("outcome" if len(request.outcomes) == 1 else "outcomes", ", ".join(request.outcomes)),
+        *_censored_facts(censored, request.censored),
         *_column_facts(encoder),
         ("loss", loss_words),
         ("model", _model_words(request.model, policy.given_)),
@@ -218,10 +222,32 @@ def _part_facts(policy: RobustPolicy, X: pd.DataFrame, Y: pd.DataFrame) -> list[
     return [(f"  {name}", number(mean)) for name, mean in zip(Y.columns, means, strict=True)]
 
 
+def _censored(table: pd.DataFrame, name: str | None) -> np.ndarray | None:
+    """Which rows a column says are censored; None without one."""
+    if name is None:
+        return None
+    flags = numeric_column(table, name)
+    odd = np.flatnonzero((flags != 0) & (flags != 1))
+    if len(odd):
+        raise ValueError(
+            f"Column {name!r} must hold 0 and 1, or true and false, to say which rows are "
+            f"censored; row {odd[0] + 1} has {number(float(flags[odd[0]]))}."
+        )
+    return flags == 1
+
+
+def _censored_facts(censored: np.ndarray | None, name: str | None) -> list[tuple[str, str]]:
+    if censored is None:
+        return []
+    share = percent(censored.mean())
+    return [("censored", f"{censored.sum():,} rows ({share}) were at least that much, by {name}")]
+
+
 def _chosen(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
     """The columns to decide by."""
     if request.features is None:
-        names = [name for name in table.columns if name not in request.outcomes]
+        others = (*request.outcomes, request.censored)
+        names = [name for name in table.columns if name not in others]
         if not names:
             raise ValueError("The table has no columns besides the outcomes to decide by.")
         return table.filter(items=names)
@@ -234,6 +260,11 @@ def _chosen(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
             )
         if name in request.outcomes:
             raise ValueError(f"Column {name!r} is an outcome, so it cannot be a feature as well.")
+        if name == request.censored:
+            raise ValueError(
+                f"Column {name!r} says which outcomes are censored, which nobody knows when "
+                "deciding, so it cannot be a feature as well."
+            )
     return table.filter(items=names)
 
 

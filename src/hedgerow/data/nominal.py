@@ -25,7 +25,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.data.spreads import Spreads
+from hedgerow.data.censoring import RowParts, among_members, among_near, censored_in_order
+from hedgerow.data.rows import in_order, standardised, tie_labels
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -36,6 +37,9 @@ class NominalDistribution:
     ``start`` and ``count`` say where each context's entries begin and how many there are,
     ``entry_outcome`` which row of ``outcomes`` each is; the masses of contexts sum to 1, and so do
     those of one context's entries.
+
+    ``entry_low`` says from where on each entry may lie: −∞, or what a censored row was seen to
+    reach at least (``data.censoring``). None: no row is censored.
     """
 
     contexts: Float[np.ndarray, "contexts features"]
@@ -45,6 +49,7 @@ class NominalDistribution:
     count: Int[np.ndarray, " contexts"]
     entry_outcome: Int[np.ndarray, " entries"]
     entry_mass: Float[np.ndarray, " entries"]
+    entry_low: Float[np.ndarray, "entries outcomes"] | None = None
 
     @property
     def most_outcomes(self) -> int:
@@ -63,7 +68,10 @@ class NominalDistribution:
 
     def within(self, support: tuple[np.ndarray, np.ndarray] | None) -> NominalDistribution:
         """Return it with outcomes moved into their support; None: all of R^d."""
-        return self if support is None else replace(self, outcomes=np.clip(self.outcomes, *support))
+        if support is None:
+            return self
+        low = None if self.entry_low is None else np.minimum(self.entry_low, support[1])
+        return replace(self, outcomes=np.clip(self.outcomes, *support), entry_low=low)
 
     def joint_mass(self) -> np.ndarray:
         """Mass of each entry under P̂: m_k · p̂_ki."""
@@ -77,6 +85,19 @@ class Nominal(Component):
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Return the nominal distribution of rows (X, Y) with non-negative weights."""
 
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Return that of rows of which the ``censored`` ones say "at least this much" only.
+
+        What is returned has an ``entry_low``; there is one outcome.
+        """
+        name = type(self).__name__
+        raise NotImplementedError(
+            f"{name} does not say what becomes of censored rows: write {name}.build_censored "
+            "(docs/extending.md shows how), or use hedgerow.EmpiricalNominal()."
+        )
+
     def description(self) -> NominalDescription:
         """Say what becomes of rows."""
         return NominalDescription(type(self).__name__)
@@ -89,6 +110,14 @@ class EmpiricalNominal(Nominal):
         """Group exact ties of the rows of X."""
         X, Y, weights = in_order(X, Y, weights)
         return _grouped(X, Y, weights, tie_labels(X))
+
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Give each censored row what was seen beyond it in near contexts."""
+        X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
+        parts = among_near(X, Y[:, 0], weights, censored)
+        return _in_parts(X, Y, weights, tie_labels(X), parts)
 
     def description(self) -> NominalDescription:
         """They stay as they are."""
@@ -122,6 +151,20 @@ class AdaptedNominal(Nominal):
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Quantise contexts, then group them."""
         X, Y, weights = in_order(X, Y, weights)
+        centres, labels = self._cells(X, weights)
+        return _grouped(centres, Y, weights, labels)
+
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Quantise contexts; a censored row becomes what was seen beyond it in its cell."""
+        X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
+        centres, labels = self._cells(X, weights)
+        parts = among_members(Y[:, 0], weights, censored, labels)
+        return _in_parts(centres, Y, weights, labels, parts)
+
+    def _cells(self, X: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centre of every row's cell (rows, features), and its label."""
         cells = self.cells or math.ceil(math.sqrt(len(X)))
         labels = _median_cells(X, cells)
         mass = np.bincount(labels, weights)
@@ -130,7 +173,7 @@ class AdaptedNominal(Nominal):
         centres = origin + np.stack(
             [np.bincount(labels, weights * column) / mass for column in (X - origin).T], axis=1
         )
-        return _grouped(centres[labels], Y, weights, labels)
+        return centres[labels], labels
 
 
 class NeighbourNominal(Nominal):
@@ -163,10 +206,8 @@ class NeighbourNominal(Nominal):
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Look up neighbours and weight their outcomes."""
         X, Y, weights = in_order(X, Y, weights)
-        k = min(self.k, len(X))
-        places = standardised(X)
-        search = NearestNeighbors(n_neighbors=k).fit(places)
-        neighbours = search.kneighbors(places, return_distance=False)
+        neighbours = self._neighbours(X)
+        k = neighbours.shape[1]
         mass = weights[neighbours]
         return NominalDistribution(
             contexts=X,
@@ -178,44 +219,31 @@ class NeighbourNominal(Nominal):
             entry_mass=(mass / mass.sum(axis=1, keepdims=True)).ravel(),
         )
 
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Look up neighbours; a censored one brings what was seen beyond it in near contexts."""
+        X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
+        neighbours = self._neighbours(X)
+        parts = among_near(X, Y[:, 0], weights, censored)
+        mass = weights[neighbours]
+        lent = (weights[:, None] * mass / mass.sum(axis=1, keepdims=True)).ravel()
+        lender, borrower = neighbours.ravel(), np.repeat(np.arange(len(X)), neighbours.shape[1])
+        # every part of a lender goes to each that borrows from it
+        count = np.bincount(parts.row, minlength=len(X))
+        each = count[lender]
+        first = (np.cumsum(count) - count)[lender]
+        places = np.repeat(first - np.cumsum(each) + each, each) + np.arange(each.sum())
+        lent_parts = RowParts(
+            np.repeat(np.arange(len(lender)), each), *(p[places] for p in parts[1:])
+        )
+        return _in_parts(X[borrower], Y, lent, borrower, lent_parts)
 
-def in_order(
-    X: np.ndarray, Y: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with weight, sorted, each once with the weight of all that equal it.
-
-    So neither the order of rows, nor rows without weight, nor repeating them all changes anything.
-    """
-    keep = weights > 0
-    X, Y, weights = X[keep], Y[keep], weights[keep]
-    labels = tie_labels(X)
-    order = np.lexsort((*Y.T[::-1], labels))
-    labels, Y = labels[order], Y[order]
-    differs = (labels[1:] != labels[:-1]) | np.any(Y[1:] != Y[:-1], axis=1)
-    first = np.flatnonzero(np.append(True, differs))
-    return X[order[first]], Y[first], np.add.reduceat(weights[order], first)
-
-
-def standardised(X: np.ndarray) -> np.ndarray:
-    """Features centred and in spreads: large common offsets would spoil distances."""
-    spreads = Spreads.measure(X, np.ones(len(X)))
-    return (X - spreads.centre) / np.where(spreads.deviation > 0, spreads.deviation, 1.0)
-
-
-def tie_labels(X: np.ndarray) -> np.ndarray:
-    """Label rows so that equal rows, and only equal rows, share a label, in lexicographic order.
-
-    Rows are sorted by their first feature; only those tied there are sorted by the rest.
-    """
-    order = np.argsort(X[:, 0], kind="stable")
-    same_first = X[order[1:], 0] == X[order[:-1], 0]
-    tied = np.append(same_first, False) | np.append(False, same_first)
-    rows = order[tied]
-    order[tied] = rows[np.lexsort(X[rows, ::-1].T)]
-    differs = np.any(X[order[1:]] != X[order[:-1]], axis=1)
-    labels = np.empty(len(X), dtype=np.int64)
-    labels[order] = np.append(0, np.cumsum(differs))
-    return labels
+    def _neighbours(self, X: np.ndarray) -> np.ndarray:
+        """The nearest rows of each, (rows, neighbours)."""
+        places = standardised(X)
+        search = NearestNeighbors(n_neighbors=min(self.k, len(X))).fit(places)
+        return search.kneighbors(places, return_distance=False)
 
 
 def _median_cells(X: np.ndarray, cells: int) -> np.ndarray:
@@ -273,3 +301,12 @@ def _grouped(
         entry_outcome=order,
         entry_mass=mass / np.repeat(group_mass, count),
     )
+
+
+def _in_parts(
+    contexts: np.ndarray, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray, parts: RowParts
+) -> NominalDistribution:
+    """Collect parts of rows by the rows' labels, with what each may not fall below."""
+    mass = weights[parts.row] * parts.share
+    found = _grouped(contexts[parts.row], Y[parts.outcome], mass, labels[parts.row])
+    return replace(found, entry_low=parts.low[found.entry_outcome, None])

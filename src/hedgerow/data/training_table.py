@@ -25,6 +25,16 @@ from hedgerow.data.nominal import NominalDistribution
 from hedgerow.data.units import Units
 
 WHOLE = 2**32
+PADDED = (
+    "contexts",
+    "outcomes",
+    "start",
+    "count",
+    "entry_outcome",
+    "entry_mass",
+    "entry_low",
+)
+"""What is lengthened so that tables have one shape."""
 
 
 class Batch(NamedTuple):
@@ -32,7 +42,7 @@ class Batch(NamedTuple):
 
     ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
     distribution m_k. ``modes``, where known, are points around which a context's mass gathers when
-    it is moved.
+    it is moved. ``low`` is what outcomes of censored rows do not fall below; None: there are none.
     """
 
     contexts: Float[Array, "b d"]
@@ -42,6 +52,7 @@ class Batch(NamedTuple):
     context_slot: Int[Array, " b"]
     entry_slot: Int[Array, "b n"]
     modes: Float[Array, "b s d"] | None = None
+    low: Float[Array, "b n y"] | None = None
 
 
 class TrainingTable(eqx.Module):
@@ -55,6 +66,7 @@ class TrainingTable(eqx.Module):
     entry_mass: Float[Array, " entries"]
     ticks: UInt32[Array, " contexts"] | None
     most_outcomes: int = eqx.field(static=True)
+    entry_low: Float[Array, "entries y"] | None = None
 
     @classmethod
     def build(
@@ -68,6 +80,7 @@ class TrainingTable(eqx.Module):
         equal = np.ptp(nominal.context_mass) == 0
         cumulative = np.cumsum(nominal.context_mass)
         ticks = np.minimum(np.rint(cumulative / cumulative[-1] * WHOLE), WHOLE - 1)
+        low = nominal.entry_low
         return cls(
             contexts=jnp.asarray(units.contexts(nominal.contexts, dtype)),
             outcomes=jnp.asarray(units.outcomes(nominal.outcomes, dtype)),
@@ -77,6 +90,7 @@ class TrainingTable(eqx.Module):
             entry_mass=jnp.asarray(nominal.entry_mass.astype(dtype)),
             ticks=None if equal else jnp.asarray(ticks.astype(np.uint32)),
             most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
+            entry_low=None if low is None else jnp.asarray(_low_end(low, units, dtype)),
         )
 
     @staticmethod
@@ -88,7 +102,8 @@ class TrainingTable(eqx.Module):
             return [replace(table, most_outcomes=most) for table in tables]
         sizes = {
             name: max(len(getattr(table, name)) for table in tables)
-            for name in ("contexts", "outcomes", "start", "count", "entry_outcome", "entry_mass")
+            for name in PADDED
+            if getattr(tables[0], name) is not None
         }
         return [table._padded(sizes, most) for table in tables]
 
@@ -142,6 +157,7 @@ class TrainingTable(eqx.Module):
             outcome_mass=shares / jnp.sum(shares, axis=1, keepdims=True),
             context_slot=contexts,
             entry_slot=entries,
+            low=None if self.entry_low is None else self.entry_low[entries],
         )
 
     def _draw_contexts(self, key: PRNGKeyArray, size: int) -> Int[Array, " b"]:
@@ -161,3 +177,8 @@ class TrainingTable(eqx.Module):
 def _lengthened(array: np.ndarray, size: int) -> np.ndarray:
     """Repeat the last row until there are ``size``: padding that every formula can digest."""
     return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)])
+
+
+def _low_end(low: np.ndarray, units: Units, dtype: type[np.floating]) -> np.ndarray:
+    """Bounds in working units; −∞ stays: the end of what is cast is no bound."""
+    return np.where(np.isneginf(low), -np.inf, units.outcomes(low, dtype)).astype(dtype)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.base import clone
 
-from hedgerow.data.nominal import in_order, tie_labels
+from hedgerow.data.rows import in_order, tie_labels
 
 Split = tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " held"]]
 

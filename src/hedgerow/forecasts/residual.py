@@ -11,10 +11,14 @@ Residuals are drawn systematically: their order cut into as many pieces as outco
 from each, at a place that goes on from context to context by the golden ratio, so that together the
 contexts use all of them. With several outcomes whole vectors are drawn, in the order of their first
 principal component; what goes together stays together.
+
+Of censored rows the residuals are censored, too: what they weigh goes to larger ones that were seen
+(``data.censoring``), and mean and scale are learned as ``forecasts.censored`` has it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +26,13 @@ from jaxtyping import Float
 from sklearn.neighbors import NearestNeighbors
 
 from hedgerow import _checks
-from hedgerow.data.nominal import Nominal, NominalDistribution, standardised, tie_labels
+from hedgerow.data.censoring import among_all, censored_in_order
+from hedgerow.data.nominal import Nominal, NominalDistribution
+from hedgerow.data.rows import standardised, tie_labels
 from hedgerow.data.spreads import Spreads
 from hedgerow.describe.parts import NominalDescription
-from hedgerow.forecasts.cross_fitting import counted_rows, cross_fit, splits_of
+from hedgerow.forecasts.censored import censored_fit
+from hedgerow.forecasts.cross_fitting import Crossed, counted_rows, cross_fit, splits_of
 from hedgerow.forecasts.scales import SCALES, fitted_scale
 from hedgerow.forecasts.stacked_regressor import StackedRegressor
 
@@ -87,40 +94,59 @@ class ResidualNominal(Nominal):
         """Predict, take residuals, and give every context some of them."""
         X, Y, weights = counted_rows(self.folds, X, Y, weights)
         splits = splits_of(self.folds, X)
-        regressor = StackedRegressor() if self.regressor is None else self.regressor
-        means = cross_fit(regressor, X, Y, weights, splits)
+        means = cross_fit(self._regressor(), X, Y, weights, splits)
         sizes = fitted_scale(self.scale, means, X, Y, weights, splits)
         seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
         residuals = ((Y - means.held_out) / sizes.held_out)[seen]
         _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
-        drawn = self._drawn(X[first], X[seen], residuals, weights[seen])
-        count = drawn.shape[1]
-        made = means.all_seen[first, None] + sizes.all_seen[first, None] * residuals[drawn]
-        mass = np.bincount(labels, weights)
-        entries = len(first) * count
-        return NominalDistribution(
-            contexts=X[first],
-            context_mass=mass / mass.sum(),
-            outcomes=made.reshape(entries, -1),
-            start=np.arange(len(first)) * count,
-            count=np.full(len(first), count),
-            entry_outcome=np.arange(entries),
-            entry_mass=np.full(entries, 1 / count),
-        )
+        drawn = self._drawn(X[first], X[seen], residuals, weights[seen], self.neighbours)
+        return _around(X, weights, first, labels, means, sizes, residuals[drawn])
+
+    def build_censored(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
+    ) -> NominalDistribution:
+        """Predict, and hand what censored residuals weigh on to larger ones that were seen."""
+        if hasattr(self.folds, "split"):
+            X, Y, weights, censored = (part[weights > 0] for part in (X, Y, weights, censored))
+        else:
+            X, Y, weights, censored = censored_in_order(X, Y, weights, censored)
+        splits = splits_of(self.folds, X)
+        means, sizes = censored_fit(self._regressor(), self.scale, X, Y, weights, censored, splits)
+        seen = np.flatnonzero(np.isfinite(means.held_out).all(axis=1))
+        residuals = ((Y - means.held_out) / sizes.held_out)[seen, 0]
+        parts = among_all(residuals, weights[seen], censored[seen])
+        residuals, low = parts.equal_parts(residuals)
+        each = residuals.shape[1]
+        residuals, low = residuals.reshape(-1, 1), low.reshape(-1, 1)
+        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
+        near = None if self.neighbours is None else self.neighbours * each
+        owner = np.repeat(seen, each)
+        drawn = self._drawn(X[first], X[owner], residuals, weights[owner], near)
+        found = _around(X, weights, first, labels, means, sizes, residuals[drawn])
+        bounds = _around(X, weights, first, labels, means, sizes, low[drawn])
+        return replace(found, entry_low=bounds.outcomes)
+
+    def _regressor(self) -> Any:
+        return StackedRegressor() if self.regressor is None else self.regressor
 
     def _drawn(
-        self, contexts: np.ndarray, X: np.ndarray, residuals: np.ndarray, weights: np.ndarray
+        self,
+        contexts: np.ndarray,
+        X: np.ndarray,
+        residuals: np.ndarray,
+        weights: np.ndarray,
+        neighbours: int | None,
     ) -> np.ndarray:
         """Places of the residuals that each context gets, (contexts, outcomes)."""
         order = np.argsort(_leading(residuals, weights), kind="stable")
         phase = (np.arange(len(contexts))[:, None] * GOLDEN) % 1
         levels = (np.arange(self.outcomes) + phase) / self.outcomes
-        if self.neighbours is None or self.neighbours >= len(X):
+        if neighbours is None or neighbours >= len(X):
             below = np.cumsum(weights[order]) / weights.sum()
             return order[np.minimum(np.searchsorted(below, levels), len(order) - 1)]
         rank = np.argsort(order)
         both = standardised(np.concatenate([X, contexts]))
-        search = NearestNeighbors(n_neighbors=self.neighbours).fit(both[: len(X)])
+        search = NearestNeighbors(n_neighbors=neighbours).fit(both[: len(X)])
         near = np.sort(rank[search.kneighbors(both[len(X) :], return_distance=False)], axis=1)
         shares = weights[order][near]
         below = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
@@ -129,8 +155,33 @@ class ResidualNominal(Nominal):
         places = np.searchsorted((below + own).ravel(), (levels + own).ravel()).reshape(
             levels.shape
         )
-        places = np.minimum(places - own * self.neighbours, self.neighbours - 1)
+        places = np.minimum(places - own * neighbours, neighbours - 1)
         return order[np.take_along_axis(near, places, axis=1)]
+
+
+def _around(
+    X: np.ndarray,
+    weights: np.ndarray,
+    first: np.ndarray,
+    labels: np.ndarray,
+    means: Crossed,
+    sizes: Crossed,
+    residuals: Float[np.ndarray, "contexts outcomes y"],
+) -> NominalDistribution:
+    """Every context with its mean and residuals of its own; ``first`` is a row of each."""
+    count = residuals.shape[1]
+    made = means.all_seen[first, None] + sizes.all_seen[first, None] * residuals
+    mass = np.bincount(labels, weights)
+    entries = len(first) * count
+    return NominalDistribution(
+        contexts=X[first],
+        context_mass=mass / mass.sum(),
+        outcomes=made.reshape(entries, -1),
+        start=np.arange(len(first)) * count,
+        count=np.full(len(first), count),
+        entry_outcome=np.arange(entries),
+        entry_mass=np.full(entries, 1 / count),
+    )
 
 
 def _leading(residuals: Float[np.ndarray, "n y"], weights: np.ndarray) -> Float[np.ndarray, " n"]:

@@ -17,7 +17,8 @@ from jaxtyping import Float, Int
 
 from hedgerow import _checks
 from hedgerow._warnings import OutlierWarning
-from hedgerow.data.nominal import Nominal, NominalDistribution, in_order, tie_labels
+from hedgerow.data.nominal import Nominal, NominalDistribution
+from hedgerow.data.rows import in_order, tie_labels
 from hedgerow.data.spreads import ordinary_ends
 from hedgerow.describe.numbers import counted, number
 from hedgerow.describe.parts import NominalDescription

@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import erf, erfc, ndtr, ndtri
 from jaxtyping import Array, Float
 
@@ -68,6 +71,23 @@ class Kernel(eqx.Module):
         if self.low is None or self.high is None:
             return self.scale, self.scale
         return self.scale * (self.low == -math.inf), self.scale * (self.high == math.inf)
+
+    def with_ends(self) -> Kernel:
+        """The kernel with its ends written out, infinite ones too: one that may yet be cut."""
+        if self.low is not None:
+            return self
+        end: Any = np.full(np.shape(self.scale), np.inf)
+        return replace(self, low=-end, high=end)
+
+    def above(self, low: Float[Array, "*b d"]) -> Kernel:
+        """The kernel of a centre that may not fall below ``low``.
+
+        Of several centres, if ``low`` has their leading axes: what only compares and adds up
+        coordinates (bounds, masses, densities) then has them too.
+        """
+        if self.low is None:
+            raise ValueError("Only a kernel with ends can be cut; ask for one (`with_ends`).")
+        return replace(self, low=jnp.maximum(self.low, low))
 
     def bounds(self, centre: Float[Array, "*b d"]) -> tuple[Array, Array]:
         """The support relative to the centre."""

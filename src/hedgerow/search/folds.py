@@ -37,6 +37,7 @@ from hedgerow.kernels import Sobol
 from hedgerow.losses import Loss
 from hedgerow.rules import FittedRule
 from hedgerow.search.candidates import Family
+from hedgerow.search.history import History, Split
 from hedgerow.solvers import TrainingProblem
 from hedgerow.solvers.grid import Grid
 from hedgerow.solvers.loop import STRETCH
@@ -46,7 +47,6 @@ RACED = 2
 """Folds after which families that are clearly behind are left out."""
 BEHIND = 3.0
 """Standard errors of the mean difference, row by row, that make it clear."""
-Split = tuple[np.ndarray, np.ndarray]
 EARLY = (25, 50)
 """Where outcomes say little of contexts, the best rule is one that has hardly begun to learn."""
 
@@ -67,16 +67,11 @@ class Trial(NamedTuple):
     penalties: np.ndarray
 
 
-class History(NamedTuple):
-    """Checked data: contexts (rows, d), outcomes (rows, y) and weights (rows,)."""
-
-    contexts: np.ndarray
-    outcomes: np.ndarray
-    weights: np.ndarray
-
-
 class Fold(NamedTuple):
-    """What is trained on, and what it is judged by."""
+    """What is trained on, and what it is judged by.
+
+    ``counted``: what rows count in comparisons of single rows, 1 on average; None: all the same.
+    """
 
     problem: Problem
     rule: FittedRule
@@ -84,6 +79,7 @@ class Fold(NamedTuple):
     outcomes: np.ndarray
     weights: np.ndarray
     keys: fitting.Keys
+    counted: np.ndarray | None = None
 
     @property
     def units(self) -> Units:
@@ -135,8 +131,8 @@ class Fold(NamedTuple):
         usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
         decisions = np.where(usable[:, None, None], decisions, self.units.constant)
         costs = np.asarray(loss(decisions, self.outcomes), np.float64)
-        costs = np.where(usable[:, None], costs, np.inf)
-        return np.average(costs, axis=1, weights=self.weights), costs
+        means = np.average(costs, axis=1, weights=self.weights)
+        return np.where(usable, means, np.inf), np.where(usable[:, None], costs, np.inf)
 
 
 def checkpoints(solver: StochasticSolver) -> list[int]:
@@ -185,10 +181,20 @@ class FamilyRun:
         return self.models[0].penalty is not None or self.models[0].radius is not None
 
     def front(self, folds: int) -> np.ndarray:
-        """Losses on the rows that the first folds hold out, of the candidate that is best there."""
+        """Losses on the rows that the first folds hold out, of the candidate that is best there.
+
+        As they count: where some rows are censored, others stand for them.
+        """
         means = self.losses[:folds].mean(axis=0)
         model, column = np.unravel_index(np.argmin(means), means.shape)
-        return np.concatenate([rows[model, column] for rows in self.rows[:folds]])
+        each = [rows[model, column] for rows in self.rows[:folds]]
+        counted = [fold.counted for fold in self.folds[:folds]]
+        return np.concatenate(
+            [
+                rows if share is None else np.where(share > 0, rows, 0.0) * share
+                for rows, share in zip(each, counted, strict=True)
+            ]
+        )
 
     def trials(self) -> list[Trial]:
         """What there is to choose from."""
@@ -251,7 +257,10 @@ def _nominals(
             parts = fitting.Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
 
             def built(train: np.ndarray, parts: fitting.Parts = parts) -> NominalDistribution:
-                return fitting.nominal_of(parts, *(part[train] for part in history))
+                rows = history.at(train)
+                return fitting.nominal_of(
+                    parts, rows.contexts, rows.outcomes, rows.weights, rows.censored
+                )
 
             first, *others = (train for train, _ in splits)
             found[id(family.nominal)] = [built(first), *pool.map(built, others)]
@@ -345,8 +354,9 @@ def fold_of(
     keys = fitting.keys_of(seed)
     rule = fitting.first_rule(parts, problem, keys.rule)
     problem.cover(rule, widen=0.9)
-    contexts, outcomes, weights = (part[test] for part in history)
-    return Fold(problem, rule, problem.units.contexts(contexts), outcomes, weights, keys)
+    contexts, weights = problem.units.contexts(history.contexts[test]), history.held_out(test)
+    counted = None if history.counted is None else weights / weights.mean()
+    return Fold(problem, rule, contexts, history.outcomes[test], weights, keys, counted)
 
 
 def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:

@@ -23,13 +23,14 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks
+from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import OutlierWarning, VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import Nominal, spreads
 from hedgerow.data.table_files import require_pandas
-from hedgerow.estimator import RobustPolicy, listed
+from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts, pose
 from hedgerow.losses import Loss
 from hedgerow.rules import Rule
@@ -41,7 +42,8 @@ from hedgerow.search.candidates import (
     listed_numbers,
     settings_of,
 )
-from hedgerow.search.folds import History, Trial, try_families
+from hedgerow.search.folds import Trial, try_families
+from hedgerow.search.history import History
 from hedgerow.solvers import StochasticSolver
 
 SELECTIONS = ("best", "one-standard-error")
@@ -132,30 +134,38 @@ class RobustPolicyCV(BaseEstimator):
     race: bool = True
     radii: Sequence[float] | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Try every candidate on every fold, choose, and train on all data."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, censored: Any = None) -> Self:
+        """Try every candidate on every fold, choose, and train on all data.
+
+        ``censored`` as for ``RobustPolicy.fit``; folds split it with the rows. What a decision
+        costs on a censored row is not known, so candidates are judged by the held-out rows that
+        were seen, each counted by the inverse of its chance not to be cut off before its outcome,
+        given its context. Every loss is then that of a pair of context and outcome that has been;
+        outcomes borrowed from near rows would favour rules that smooth as the borrowing does.
+        """
         _checks.one_of("selection", self.selection, SELECTIONS)
         families_of(self, 0, 1)  # what is wrong with them is said before the data
-        history = self._history(X, y, sample_weight)
+        history = self._history(X, y, sample_weight, censored)
         families = families_of(self, *history.outcomes.shape)
         for family in families:  # what is wrong is said before the work
             Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver)
-        pose(Parts.of(self.loss, ERM()), *history)
+        pose(Parts.of(self.loss, ERM()), *history[:3])
         splitter: Any = check_cv(self.cv)
         splits = list(splitter.split(X, y))
+        history.check(splits)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         trials = self._search(families, history, splits, seed)
         if not trials:
             raise ValueError("No penalty is admissible on every fold; try larger ones.")
         self._seed = seed
-        self._choose(trials, np.concatenate([history.weights[test] for _, test in splits]))
+        self._choose(trials, np.concatenate([history.held_out(test) for _, test in splits]))
         if self.refit:
             policy = self.policy()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", OutlierWarning)  # said of the whole history
                 if self.ambiguity is None:  # nobody asked for a causal model by name
                     warnings.simplefilter("ignore", VacuousCausalityWarning)
-                self.best_estimator_ = policy.fit(X, y, sample_weight)
+                self.best_estimator_ = policy.fit(X, y, sample_weight, censored)
         return self
 
     def policy(
@@ -216,7 +226,7 @@ class RobustPolicyCV(BaseEstimator):
             raise AttributeError("There is no policy to ask, because refit=False.")
         return self.best_estimator_
 
-    def _history(self, X: Any, y: Any, sample_weight: Any) -> History:
+    def _history(self, X: Any, y: Any, sample_weight: Any, censored: Any) -> History:
         """Check the data, and take their features' names."""
         _checks.given(self, y)
         _checks.numeric("X", X)
@@ -224,9 +234,11 @@ class RobustPolicyCV(BaseEstimator):
         outcomes = _checks.outcomes(y)
         check_consistent_length(contexts, outcomes)
         weights = _checks.weights(sample_weight, len(contexts))
+        censored = _checks.censored(censored, outcomes, weights)
         names = getattr(self, "feature_names_in_", None)
         contexts = spreads.mend("X", _checks.contexts(contexts), weights, self.outliers, names)
-        return History(contexts, spreads.mend("Y", outcomes, weights, self.outliers), weights)
+        outcomes = spreads.mend("Y", outcomes, weights, self.outliers)
+        return History.of(contexts, outcomes, weights, censored)
 
     def _search(
         self, families: list[Family], history: History, splits: list[Any], seed: int

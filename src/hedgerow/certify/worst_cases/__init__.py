@@ -30,13 +30,16 @@ def worst_case(
     tolerance: float = 1e-3,
     sample_weight: Any = None,
     random_state: int = 0,
+    censored: Any = None,
 ) -> WorstCase:
     """Return the distribution under which a fitted policy does as badly as its robust value says.
 
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
-    found = evaluated(policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state)
+    found = evaluated(
+        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored
+    )
     if not np.isfinite(found.robust.value):
         raise ValueError(
             "The robust value is infinite at this penalty, so no distribution attains it; raise "

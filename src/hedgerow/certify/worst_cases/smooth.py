@@ -28,6 +28,7 @@ from scipy.special import logsumexp
 from hedgerow import _checks
 from hedgerow._components import double
 from hedgerow.ambiguity import Perturbed, Setting, SinkhornAmbiguity, decide
+from hedgerow.ambiguity.outcome_moves import outcome_nodes, tilted_outcomes
 from hedgerow.certify.moments import EXPONENTS_AT_ONCE
 from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
@@ -208,7 +209,7 @@ class _Seen(NamedTuple):
         )
         if self.setting.outcome_nodes is None:
             return seen
-        nodes = self.setting.outcome_nodes(kernels.outcome, batch.outcomes, jax.random.key(0))
+        nodes = outcome_nodes(self.setting, batch, jax.random.key(0))
         return seen._replace(outcomes=nodes[0], outcome_log_weights=nodes[1])
 
     def log_context_terms(self, perturbed: Perturbed) -> Float[Array, "c m g"]:
@@ -219,10 +220,10 @@ class _Seen(NamedTuple):
 
     def log_outcome_kernel(self, outcomes: Float[Array, "*q y"]) -> Float[Array, "c n *q"]:
         """Log W_ki at outcomes."""
-        centres = self.batch.outcomes.reshape(
-            *self.batch.outcomes.shape[:2], *(1,) * (outcomes.ndim - 1), -1
-        )
-        kernel = self.setting.moving().outcome
+        shape = (*self.batch.outcomes.shape[:2], *(1,) * (outcomes.ndim - 1), -1)
+        centres, kernel = self.batch.outcomes.reshape(shape), self.setting.moving().outcome
+        if self.batch.low is not None:
+            kernel = kernel.above(self.batch.low.reshape(shape))
         return _log_kernel(kernel, self.setting.outcome_nodes, centres, outcomes)
 
     def log_mass(self) -> Float[Array, "c n"]:
@@ -314,8 +315,8 @@ def _draw_piece(
     home = home[each, place]
     if perturbed.outcomes is None or perturbed.outcome_log_weights is None:
         uniform = jax.random.uniform(key_tilt, home.shape, home.dtype, minval=1e-300)
-        closed: Any = setting.loss.closed_moments(setting.moving().outcome)
-        return x, closed.tilted_outcome(uniform, z, home, model.temperature), effective
+        low = None if batch.low is None else batch.low[each, place]
+        return x, tilted_outcomes(setting, uniform, z, home, low, model.temperature), effective
     candidates = perturbed.outcomes[each, place]
     gains = setting.loss(z[:, None, :], candidates) / model.temperature
     logits = perturbed.outcome_log_weights[each, place] + gains
