@@ -121,12 +121,9 @@ class RobustPolicy(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, censored: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes).
 
-        ``censored`` (rows,) is True where the outcome was at least y, such as sales of a day that
-        sold out: what it may have been is learned from near contexts, and the adversary moves it
-        upwards only (docs/censoring.md).
-
-        An interrupt goes on to whoever called; what had been learned by then is kept, with the
-        status "interrupted".
+        ``censored`` (rows,) is True where the outcome was at least y, as on days that sold out: what
+        it may have been is learned from near contexts, and the adversary moves it upwards only. An
+        interrupt goes on to whoever called, and what had been learned is kept ("interrupted").
         """
         parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
         keys = fitting.keys_of(self.random_state)
@@ -232,8 +229,7 @@ class RobustPolicy(BaseEstimator):
     @property
     def given_(self) -> Ambiguity:
         """The ambiguity model as it was given; by default, as it was found."""
-        default = getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
-        return default if self.ambiguity is None else self.ambiguity
+        return self.ambiguity or getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
 
     def nominal_for(self, rows: int) -> Nominal:
         """How so many rows become a distribution: as asked for, or the default."""
@@ -254,8 +250,8 @@ class RobustPolicy(BaseEstimator):
         """
         X = self.contexts(X)
         Y = self.outcomes(y, X)
-        model = ambiguity or self.given_
-        parts = fitting.Parts.of(self.loss, model, nominal=self.nominal_for(len(X)))
+        own = self.nominal_for(len(X))
+        parts = fitting.Parts.of(self.loss, ambiguity or self.given_, nominal=own)
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
         nominal = fitting.nominal_of(parts, X, Y, weights, censored)
@@ -398,6 +394,6 @@ def load(
     Raises
     ------
     PolicyFileError
-        If the file is damaged, or is not what a policy file has to be: one sentence says where.
+        If the file is damaged, or not what a policy file has to be: one sentence says where.
     """
     return read_policy(RobustPolicy, path, parts, loss)
