@@ -121,8 +121,8 @@ class RobustPolicy(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, censored: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes).
 
-        ``censored`` (rows,) is True where the outcome was at least y, as on days that sold out: what
-        it may have been is learned from near contexts, and the adversary moves it upwards only. An
+        ``censored`` (rows,) is True where the outcome was at least y, as on days sold out: what it
+        may have been is learned from near contexts, and the adversary moves it upwards only. An
         interrupt goes on to whoever called, and what had been learned is kept ("interrupted").
         """
         parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
