@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hedgerow_studies.trials import real_series
-from hedgerow_studies.trials.series_policies import grown_forest, grown_steps
+from hedgerow_studies.trials.series_policies import grown_training
 from hedgerow_studies.trials.series_rivals import in_time, weekday_quantile
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
@@ -88,10 +88,11 @@ def test_ten_stores_of_twenty_five_are_reported():
     assert real_series.reported([9, 3, 3, 7, 5, 1]) == [5, 9]
 
 
-def test_forests_grow_with_rows_and_stay_as_they_are_on_few():
-    assert [grown_forest(rows).depth for rows in (100, 1000, 4000, 25_000)] == [2, 2, 3, 4]
-    assert grown_forest(1000).trees == 20
-    assert grown_steps(400) == grown_steps(1000) == 500 < grown_steps(4000) < grown_steps(25_000)
+def test_training_grows_with_rows_and_stays_as_it_is_on_few():
+    usual = {"steps": 500, "batch": 64}
+    assert grown_training(100) == grown_training(1000) == usual
+    assert grown_training(4000) == {"steps": 2000, "batch": 64}
+    assert grown_training(30_000) == {"steps": 3000, "batch": 320}
 
 
 def test_dishes_are_split_as_in_the_documentation():

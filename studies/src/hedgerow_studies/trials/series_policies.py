@@ -1,14 +1,16 @@
-"""Hedgerow on real series: defaults, forests that grow with the table, and searches in time.
+"""Hedgerow on real series: defaults, training that grows with the table, and searches in time.
 
 ``grown`` is a proposal for what defaults should do on larger tables; it was settled on the
-rehearsals of the tuning stores (``real_series``) and chooses nothing by itself:
+rehearsals of the tuning stores (``real_series``) and chooses nothing by itself. The forest stays
+as it is, 20 trees of depth 2, and the training sees every row about 32 times, as 500 steps of 64
+contexts see 1000 rows; first by more steps, then by larger batches:
 
-    depth  =  2 + ⌊log4(N/1000)⌋, at most 5        trees  =  20 at depth 2, else 40
-    steps  =  500·(N/1000)^0.6, at most 4000       for N ≥ 1000 rows; below, those of 1000
+    steps  =  N/2, from 500 to 3000        batch  =  32·N/steps, at least 64
 
-``chosen`` looks for penalty, epsilon, nominal, forest and steps on the last quarter of the training
-days, as rivals do. ``causal`` and ``plain`` hedge the same distribution, many outcomes per context,
-at the same penalties.
+``grown_hedged`` hedges less, the more rows there are: beyond 1000 rows λ = 10·√(N/1000),
+ε = 0.03/√(N/1000); up to there it is the default. ``chosen`` looks for penalty, nominal, gates and
+steps in the order of time, on training days alone. ``compared`` hedges one distribution, with many
+outcomes per context, against causal and plain adversaries at the same penalties.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from sklearn.model_selection import TimeSeriesSplit
 
 from hedgerow.ambiguity import ERM, Ambiguity, CausalSinkhorn, Sinkhorn
-from hedgerow.data import EmpiricalNominal
+from hedgerow.data import EmpiricalNominal, Nominal
 from hedgerow.estimator import RobustPolicy
 from hedgerow.forecasts import ResidualNominal
 from hedgerow.losses import Newsvendor
@@ -30,23 +32,19 @@ from hedgerow.solvers import SCSC, NestedSGD
 from hedgerow_studies.trials.real_series import Panel, Tables, tables
 from hedgerow_studies.trials.series_rivals import Method, Ordered, in_time
 
-FEW_ROWS, MOST_DEPTH, MOST_STEPS = 1000, 5, 4000
-GROWTH = 0.6
-PENALTIES, EPSILONS = (10.0, 30.0, math.inf), (0.01, 0.1)
+FEW_ROWS, PASSES = 1000, 32
+FEWEST_STEPS, MOST_STEPS, LEAST_BATCH = 500, 3000, 64
+PENALTIES, EPSILONS = (10.0, math.inf), (0.1,)
+FADED = (30.0, math.inf), (0.01,)
 COMPARED, BLUR = (3.0, 10.0, 30.0), 0.01
 AUTO: dict[str, Any] = dict.fromkeys(("x_scale", "y_scale", "loss_scale"), "auto")
 SPLITS = 3
 
 
-def grown_forest(rows: int) -> SoftForest:
-    """Return the forest that so many rows can feed."""
-    depth = 2 + math.floor(math.log(max(rows, FEW_ROWS) / FEW_ROWS, 4))
-    return SoftForest(trees=20 if depth == 2 else 40, depth=min(depth, MOST_DEPTH))
-
-
-def grown_steps(rows: int) -> int:
-    """Return for how many steps of 64 contexts it is to learn from them."""
-    return min(round(500 * (max(rows, FEW_ROWS) / FEW_ROWS) ** GROWTH), MOST_STEPS)
+def grown_training(rows: int) -> dict[str, int]:
+    """Return steps and batch for so many rows."""
+    steps = min(max(FEWEST_STEPS, rows // 2), MOST_STEPS)
+    return {"steps": steps, "batch": max(LEAST_BATCH, round(PASSES * rows / steps))}
 
 
 def default(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
@@ -56,42 +54,40 @@ def default(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
 
 
 def grown(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
-    """Plain empirical risk, with a forest and steps that grow."""
+    """Plain empirical risk, trained for as long as so many rows want it."""
     made = tables(panel, pooled)
-    rows = len(made.outcomes)
-    solver = NestedSGD(steps=grown_steps(rows))
-    rule = grown_forest(rows)
-    return _ordered(made, RobustPolicy(_loss(level), ERM(), rule, solver=solver, random_state=seed))
+    solver = NestedSGD(nodes=1, **grown_training(len(made.outcomes)))
+    return _ordered(made, RobustPolicy(_loss(level), ERM(), solver=solver, random_state=seed))
 
 
 def grown_hedged(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
-    """The same, lightly hedged."""
+    """The same, hedged the less, the more rows there are."""
     made = tables(panel, pooled)
     rows = len(made.outcomes)
-    policy = RobustPolicy(
-        _loss(level),
-        CausalSinkhorn(30.0, BLUR, **AUTO),
-        grown_forest(rows),
-        solver=SCSC(steps=grown_steps(rows)),
-        random_state=seed,
-    )
-    return _ordered(made, policy)
+    trust = math.sqrt(rows / FEW_ROWS)
+    many = CausalSinkhorn(10.0 * trust, 0.03 / trust, **AUTO)
+    model = None if rows <= FEW_ROWS else many
+    solver = SCSC(nodes=1, **grown_training(rows))
+    return _ordered(made, RobustPolicy(_loss(level), model, solver=solver, random_state=seed))
 
 
 def chosen(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     """Return what a search in the order of time finds best."""
     made = tables(panel, pooled)
     rows = len(made.outcomes)
-    forest = grown_forest(rows)
     small = rows <= FEW_ROWS
+    penalties, epsilons = (PENALTIES, EPSILONS) if small else FADED
+    nominals: list[Nominal] = [EmpiricalNominal()]
+    if small and not panel.past:  # with past sales it has never been near (real_series.md)
+        nominals.append(ResidualNominal())
     search = RobustPolicyCV(
         _loss(level),
-        penalties=PENALTIES,
-        epsilons=EPSILONS if small else (BLUR,),
-        nominals=[EmpiricalNominal(), ResidualNominal(folds=SPLITS)] if small else None,
-        rules=[forest] if small else [SoftForest(), forest],
-        solver=SCSC(steps=grown_steps(rows), nodes=1, outcomes_per_context=8),
-        cv=TimeSeriesSplit(SPLITS) if small else [in_time(made.dates)],
+        penalties=penalties,
+        epsilons=epsilons,
+        nominals=nominals,
+        rules=[SoftForest(), SoftForest(gates="random")],
+        solver=SCSC(nodes=1, outcomes_per_context=8, **grown_training(rows)),
+        cv=TimeSeriesSplit(SPLITS) if small else [in_time(np.sort(made.dates))],
         random_state=seed,
         n_jobs=1,
     )
@@ -139,8 +135,6 @@ def _ordered(made: Tables, estimator: RobustPolicy | RobustPolicyCV) -> Ordered:
     """Fit in the order of time, and order for the test rows."""
     by_time = np.argsort(made.dates, kind="stable")
     X, X_test = (part.to_numpy() for part in made.numbers)
-    if isinstance(estimator, RobustPolicyCV) and isinstance(estimator.cv, list):
-        by_time = np.arange(len(X))  # its folds are rows as they are
     estimator.fit(X[by_time], made.outcomes[by_time])
     orders = np.maximum(np.ravel(estimator.predict(X_test)), 0) * made.units[1]
     found = getattr(estimator, "best_params_", {})

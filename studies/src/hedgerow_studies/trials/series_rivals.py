@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.model_selection import TimeSeriesSplit
 from threadpoolctl import threadpool_limits
 
 from hedgerow_studies.trials.real_series import Panel, Tables, tables
@@ -27,9 +26,11 @@ from hedgerow_studies.trials.real_series import Panel, Tables, tables
 HELD_BACK = 0.25
 """Share of the training days, at their end, that choices are judged by."""
 SAME_WEEKDAYS = 26
-LEAVES, ROUNDS, RATE = (4, 8, 16, 31), (50, 100, 200, 400, 800, 1200), 0.05
-LEAF_SIZES, FEATURE_SHARES, TREES = (5, 10, 20, 40), (0.33, 1.0), 200
-BAGS, RESIDUAL_FOLDS = 4, 3
+LEAVES, ROUNDS, RATE = (4, 8, 31), (25, 50, 100, 200, 400, 800), 0.05
+HISTOGRAM_LEAVES, HISTOGRAM_ROUNDS = (8,), ROUNDS[:-1]
+"""Of scikit-learn's boosting, which takes several times as long."""
+LEAF_SIZES, FEATURE_SHARES, TREES = (5, 20), (0.33, 1.0), 100
+EBM: dict[str, Any] = {"outer_bags": 2, "interactions": 5, "max_rounds": 1000}
 
 
 class Ordered(NamedTuple):
@@ -82,7 +83,7 @@ def lightgbm(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     def stages(model: Any, X: pd.DataFrame) -> list[np.ndarray]:
         return [model.predict(X, num_iteration=rounds) for rounds in ROUNDS]
 
-    return _boosted(panel, level, pooled, fit, stages)
+    return _boosted(panel, level, pooled, fit, stages, (LEAVES, ROUNDS))
 
 
 def boosting(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
@@ -102,9 +103,9 @@ def boosting(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
 
     def stages(model: Any, X: pd.DataFrame) -> list[np.ndarray]:
         found = enumerate(model.staged_predict(X), start=1)
-        return [guess for rounds, guess in found if rounds in ROUNDS]
+        return [guess for rounds, guess in found if rounds in HISTOGRAM_ROUNDS]
 
-    return _boosted(panel, level, pooled, fit, stages)
+    return _boosted(panel, level, pooled, fit, stages, (HISTOGRAM_LEAVES, HISTOGRAM_ROUNDS))
 
 
 def quantile_forest(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
@@ -144,17 +145,14 @@ def explainable_boosting(panel: Panel, level: float, pooled: bool, seed: int) ->
 
     made = tables(panel, pooled)
     X, X_test = made.names
-    by_time = np.argsort(made.dates, kind="stable")
 
     def fit(rows: np.ndarray) -> Any:
-        model: Any = ExplainableBoostingRegressor(outer_bags=BAGS, n_jobs=1, random_state=seed)
+        model: Any = ExplainableBoostingRegressor(**EBM, n_jobs=1, random_state=seed)
         return model.fit(X.iloc[rows], made.outcomes[rows])
 
-    guesses, happened = [], []
-    for early, late in TimeSeriesSplit(RESIDUAL_FOLDS).split(by_time):
-        guesses.append(np.maximum(fit(by_time[early]).predict(X.iloc[by_time[late]]), 0))
-        happened.append(made.outcomes[by_time[late]])
-    guess, outcome = np.concatenate(guesses), np.concatenate(happened)
+    early, late = in_time(made.dates)
+    outcome = made.outcomes[late]
+    guess = np.maximum(fit(early).predict(X.iloc[late]), 0)
     some = guess > 0.01 * outcome.mean()
     factor = float(np.quantile(outcome[some] / guess[some], level))
     extra = float(np.quantile(outcome - guess, level))
@@ -186,6 +184,7 @@ def _boosted(
     pooled: bool,
     fit: Callable[[pd.DataFrame, np.ndarray, int, int], Any],
     stages: Callable[[Any, pd.DataFrame], list[np.ndarray]],
+    sizes: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> Ordered:
     """Choose leaves and rounds on the last quarter, and learn from all."""
     made = tables(panel, pooled)
@@ -193,9 +192,9 @@ def _boosted(
     early, late = in_time(made.dates)
     with threadpool_limits(1, user_api="openmp"):
         losses = {}
-        for leaves in LEAVES:
-            model = fit(X.iloc[early], made.outcomes[early], leaves, ROUNDS[-1])
-            for rounds, guess in zip(ROUNDS, stages(model, X.iloc[late]), strict=True):
+        for leaves in sizes[0]:
+            model = fit(X.iloc[early], made.outcomes[early], leaves, sizes[1][-1])
+            for rounds, guess in zip(sizes[1], stages(model, X.iloc[late]), strict=True):
                 losses[leaves, rounds] = _pinball(guess, made.outcomes[late], level)
         leaves, rounds = min(losses, key=lambda pair: losses[pair])
         orders = fit(X, made.outcomes, leaves, rounds).predict(X_test)
