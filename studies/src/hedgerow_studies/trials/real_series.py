@@ -33,6 +33,8 @@ import pandas as pd
 from hedgerow import demo
 from hedgerow.datasets import load_restaurant
 
+Table = Any
+"""A pandas table; its own types say less than the names of its columns."""
 DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 DATA = Path("../shared/data")
 """Where bakery and bikes are looked for; only the restaurant ships with the library."""
@@ -68,8 +70,8 @@ class Panel:
         Features that say which series it is; of use in a pooled table only.
     """
 
-    train: pd.DataFrame
-    test: pd.DataFrame
+    train: Table
+    test: Table
     categories: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
     identities: tuple[str, ...] = ()
@@ -88,7 +90,7 @@ class Panel:
         )
         return replace(self, train=train, test=test)
 
-    def rehearsal(self, begins: pd.Timestamp, ends: pd.Timestamp | None = None) -> Panel:
+    def rehearsal(self, begins: Any, ends: Any = None) -> Panel:
         """Return a panel of training days alone, whose test begins at a date (and ends at one)."""
         before = self.train[self.train["date"] < begins]
         after = self.train[self.train["date"] >= begins]
@@ -113,8 +115,8 @@ class Tables:
         A decision times its unit is in demand's own.
     """
 
-    names: tuple[pd.DataFrame, pd.DataFrame]
-    numbers: tuple[pd.DataFrame, pd.DataFrame]
+    names: tuple[Table, Table]
+    numbers: tuple[Table, Table]
     outcomes: np.ndarray
     units: tuple[np.ndarray, np.ndarray]
     dates: np.ndarray
@@ -164,10 +166,10 @@ def bakery(folder: Path = DATA, *, tuning: bool) -> Panel:
     return bakery_panel(raw[kept])
 
 
-def bakery_panel(raw: pd.DataFrame, begins: str = "2018-05-01") -> Panel:
+def bakery_panel(raw: Table, begins: str = "2018-05-01") -> Panel:
     """Return the panel of some stores, as they are in the file."""
 
-    def features(series: pd.DataFrame) -> dict[str, Any]:
+    def features(series: Table) -> dict[str, Any]:
         # the file's own labels of weekdays are a day early
         return {
             "weekday": series["date"].dt.day_of_week,
@@ -218,10 +220,10 @@ def bikes(
     return bikes_panel(raw.rename(columns={"hour_of": "date"}), since, begins, every)
 
 
-def bikes_panel(raw: pd.DataFrame, since: str, begins: str, every: int = 1) -> Panel:
+def bikes_panel(raw: Table, since: str, begins: str, every: int = 1) -> Panel:
     """Return the hours as a panel of one series."""
 
-    def features(series: pd.DataFrame) -> dict[str, Any]:
+    def features(series: Table) -> dict[str, Any]:
         hour, weekday = series["date"].dt.hour, series["date"].dt.day_of_week
         return {
             "hour": hour,
@@ -248,24 +250,20 @@ def bikes_panel(raw: pd.DataFrame, since: str, begins: str, every: int = 1) -> P
 # ------------------------------------------------------------------------------- shared
 
 
-def _series(
-    name: str, group: pd.DataFrame, features: Callable[[pd.DataFrame], dict[str, Any]]
-) -> pd.DataFrame:
+def _series(name: str, group: Table, features: Callable[[Table], dict[str, Any]]) -> Table:
     """One series in order of time, without the days that lack a past."""
     ordered = group.sort_values("date").reset_index(drop=True)
     known = {"series": name, "date": ordered["date"], "demand": ordered["demand"].astype(float)}
     return pd.DataFrame({**known, **features(ordered)}).dropna()
 
 
-def _past_sales(
-    demand: pd.Series, lags: tuple[int, ...], window: int, delay: int = 7
-) -> dict[str, pd.Series]:
+def _past_sales(demand: Any, lags: tuple[int, ...], window: int, delay: int = 7) -> dict[str, Any]:
     """Sales some steps ago, and their mean over a window that ended ``delay`` steps ago."""
     past: dict[str, Any] = {f"lag{lag}": demand.shift(lag) for lag in lags}
     return past | {f"mean{window}": demand.shift(delay).rolling(window).mean()}
 
 
-def _split(table: pd.DataFrame, begins: pd.Timestamp, **known: Any) -> Panel:
+def _split(table: Table, begins: Any, **known: Any) -> Panel:
     table = table.sort_values(["series", "date"]).reset_index(drop=True)
     before = table["date"] < begins
     panel = Panel(
@@ -274,7 +272,7 @@ def _split(table: pd.DataFrame, begins: pd.Timestamp, **known: Any) -> Panel:
     return panel.only(_sold(panel.train))
 
 
-def _sold(train: pd.DataFrame) -> list[str]:
+def _sold(train: Table) -> list[str]:
     """Series that sold something."""
     total = train.groupby("series")["demand"].sum()
     return list(total.index[total > 0])

@@ -41,7 +41,7 @@ AUTO: dict[str, Any] = dict.fromkeys(("x_scale", "y_scale", "loss_scale"), "auto
 SPLITS = 3
 
 
-def grown_training(rows: int) -> dict[str, int]:
+def grown_training(rows: int) -> dict[str, Any]:
     """Return steps and batch for so many rows."""
     steps = min(max(FEWEST_STEPS, rows // 2), MOST_STEPS)
     return {"steps": steps, "batch": max(LEAST_BATCH, round(PASSES * rows / steps))}

@@ -17,11 +17,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from hedgerow_studies.trials.real_series import Panel, Tables, tables
+from hedgerow_studies.trials.real_series import Panel, Table, Tables, tables
 
 HELD_BACK = 0.25
 """Share of the training days, at their end, that choices are judged by."""
@@ -52,7 +51,7 @@ def weekday_quantile(panel: Panel, level: float, pooled: bool, seed: int) -> Ord
         part.assign(**{keys[1]: part["date"].dt.day_of_week, keys[2]: part["date"].dt.hour})
         for part in (panel.train, panel.test)
     )
-    recent = train.groupby(keys)["demand"].apply(
+    recent: Any = train.groupby(keys)["demand"].apply(
         lambda sold: np.quantile(sold.to_numpy()[-SAME_WEEKDAYS:], level)
     )
     found = test[keys].merge(recent.rename("order").reset_index(), how="left", on=keys)
@@ -63,7 +62,7 @@ def lightgbm(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     """Boosted trees; categories as such."""
     from lightgbm import LGBMRegressor
 
-    def fit(X: pd.DataFrame, y: np.ndarray, leaves: int, rounds: int) -> Any:
+    def fit(X: Table, y: np.ndarray, leaves: int, rounds: int) -> Any:
         model: Any = LGBMRegressor(
             objective="quantile",
             alpha=level,
@@ -80,7 +79,7 @@ def lightgbm(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
         )
         return model.fit(X, y)
 
-    def stages(model: Any, X: pd.DataFrame) -> list[np.ndarray]:
+    def stages(model: Any, X: Table) -> list[np.ndarray]:
         return [model.predict(X, num_iteration=rounds) for rounds in ROUNDS]
 
     return _boosted(panel, level, pooled, fit, stages, (LEAVES, ROUNDS))
@@ -89,7 +88,7 @@ def lightgbm(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
 def boosting(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     """Boosted trees of scikit-learn."""
 
-    def fit(X: pd.DataFrame, y: np.ndarray, leaves: int, rounds: int) -> Any:
+    def fit(X: Table, y: np.ndarray, leaves: int, rounds: int) -> Any:
         model = HistGradientBoostingRegressor(
             loss="quantile",
             quantile=level,
@@ -101,7 +100,7 @@ def boosting(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
         )
         return model.fit(X, y)
 
-    def stages(model: Any, X: pd.DataFrame) -> list[np.ndarray]:
+    def stages(model: Any, X: Table) -> list[np.ndarray]:
         found = enumerate(model.staged_predict(X), start=1)
         return [guess for rounds, guess in found if rounds in HISTOGRAM_ROUNDS]
 
@@ -116,7 +115,8 @@ def quantile_forest(panel: Panel, level: float, pooled: bool, seed: int) -> Orde
     X, X_test = (part.to_numpy() for part in made.numbers)
 
     def fit(rows: Any, size: int, share: float) -> Any:
-        model: Any = RandomForestQuantileRegressor(
+        forest: Any = RandomForestQuantileRegressor
+        model = forest(
             n_estimators=TREES,
             min_samples_leaf=size,
             max_features=share,
@@ -182,8 +182,8 @@ def _boosted(
     panel: Panel,
     level: float,
     pooled: bool,
-    fit: Callable[[pd.DataFrame, np.ndarray, int, int], Any],
-    stages: Callable[[Any, pd.DataFrame], list[np.ndarray]],
+    fit: Callable[[Table, np.ndarray, int, int], Any],
+    stages: Callable[[Any, Table], list[np.ndarray]],
     sizes: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> Ordered:
     """Choose leaves and rounds on the last quarter, and learn from all."""
