@@ -3,6 +3,7 @@
 A series' cost is divided by that of its weekday quantile over the same test days, so that large
 series do not decide alone; totals, where they do, stand beside. Differences are paired: day by day
 on the same series, averaged over all series and days of a week, with a 95 % interval over weeks.
+Only what is finished on all series is compared: means over some of them are means of other series.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,11 @@ def report(found: Found, panel_of: Callable[[dict], Any], causality: bool) -> No
     costs = pd.concat([days(cell, value, panel_of(cell)) for cell, value in found])
     for (panel, stockout), part in costs.groupby(["panel", "stockout"], sort=False):
         print(f"\n### {panel}, 1 : {stockout:g}\n")
-        (_adversaries if causality else _methods)(part)
+        whole, lacking = finished(part)
+        if len(whole):
+            (_adversaries if causality else _methods)(whole)
+        for line in lacking:
+            print(f"\nNot compared: {line}.")
     print()
     for cell, value in found:
         if cell["series"] is None and value["chosen"]:
@@ -55,6 +60,21 @@ def days(cell: dict[str, Any], value: dict[str, Any], panel: Any) -> pd.DataFram
         table[world] = cost(np.array(value["orders"]), factor * demand, stockout)
     scale = table.groupby("series")["usual"].transform("mean")
     return table.assign(**{f"relative, {world}": table[world] / scale for world in WORLDS})
+
+
+def finished(costs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return what was computed on all series, and sentences about what was not."""
+    counted = ["rehearsal", "series"]
+    everything = len(costs[counted].drop_duplicates())
+    have = costs[["method", "pooled", *counted]].drop_duplicates()
+    have = have.groupby(["method", "pooled"]).size()
+    lacking = have[have < everything]
+    kept = ~costs.set_index(["method", "pooled"]).index.isin(lacking.index)
+    ways = {False: "per series", True: "pooled"}
+    return costs[kept], [
+        f"{method}, {ways[pooled]}, finished on {count} of {everything} series"
+        for (method, pooled), count in lacking.items()
+    ]
 
 
 def cost(orders: np.ndarray, demand: np.ndarray, stockout: float) -> np.ndarray:

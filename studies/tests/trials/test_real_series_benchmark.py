@@ -1,8 +1,10 @@
 """The benchmark of real series from end to end: cells are kept, tables are printed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks import real_series as benchmark
+from benchmarks.real_series_report import days, finished
 
 from hedgerow_studies.trials import series_policies, series_rivals
 from hedgerow_studies.trials.real_series import restaurant
@@ -37,3 +39,16 @@ def test_rivals_order_about_the_quantile(name, monkeypatch):
     found = series_rivals.RIVALS[name](panel, 0.75, False, 0)
     assert found.orders.shape == (192,)
     assert 0.55 < np.mean(found.orders >= panel.test["demand"]) < 0.95
+
+
+def test_methods_are_compared_on_the_same_series_only():
+    panel = restaurant(["steak", "lamb"])
+
+    def cell(method, series):
+        known = {"panel": "restaurant", "stockout": 3.0, "method": method, "series": series}
+        return days(known, {"orders": [40.0] * 192}, panel)
+
+    some = [cell("whole", "steak"), cell("whole", "lamb"), cell("partial", "steak")]
+    kept, lacking = finished(pd.concat(some))
+    assert set(kept["method"]) == {"whole"}
+    assert lacking == ["partial, per series, finished on 1 of 2 series"]
