@@ -78,7 +78,7 @@ def chosen(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     small = rows <= FEW_ROWS
     penalties, epsilons = (PENALTIES, EPSILONS) if small else FADED
     nominals: list[Nominal] = [EmpiricalNominal()]
-    if small and not panel.past:  # with past sales it has never been near (real_series.md)
+    if small and not panel.past:  # the dishes; dozens of longer series would take hours
         nominals.append(ResidualNominal())
     search = RobustPolicyCV(
         _loss(level),
