@@ -15,7 +15,14 @@ from typing import Any
 
 from hedgerow._version import NUMERICS
 
-FAMILIES = {"distributions": 1, "synthetic": 2, "portfolio": 1, "tree": 1, "trials": 3}
+FAMILIES = {
+    "distributions": 1,
+    "synthetic": 2,
+    "portfolio": 1,
+    "tree": 1,
+    "trials": 3,
+    "real_series": 1,
+}
 """Kinds of studies. Raise a number when the same parameters and data come to mean other work."""
 LIBRARIES = ("jax", "equinox", "optax", "numpy", "scipy", "scikit-learn", "highspy")
 
