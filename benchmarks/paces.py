@@ -20,6 +20,8 @@ from hedgerow.datasets import expected_newsvendor_loss, make_newsvendor
 
 SIZES = ((200, 5), (400, 10), (1000, 20), (200, 50), (1000, 50))
 SEEDS, TEST = range(2000, 2004), 20_000
+ROWS = hr.EmpiricalNominal()
+HEDGED = hr.CausalSinkhorn(10.0, 0.1, x_scale="auto", y_scale="auto", loss_scale="auto")
 SPEEDS = {
     "one pace": (0.02, 0.02, 0.02),
     "slow weights": (0.01, 0.02, 0.02),
@@ -69,8 +71,12 @@ def main():
             for seed, train in zip(SEEDS, trains, strict=True)
         ]
     for name, settings in solvers.items():
-        plain = hr.RobustPolicy(LOSS, hr.ERM(), solver=hr.NestedSGD(**settings), random_state=0)
-        hedged = hr.RobustPolicy(LOSS, solver=hr.SCSC(**settings), random_state=0)
+        plain = hr.RobustPolicy(
+            LOSS, hr.ERM(), nominal=ROWS, solver=hr.NestedSGD(**settings), random_state=0
+        )
+        hedged = hr.RobustPolicy(
+            LOSS, HEDGED, nominal=ROWS, solver=hr.SCSC(**settings), random_state=0
+        )
         cells = [
             f"{mean_loss(plain, draws[size]):.4f}, {mean_loss(hedged, draws[size]):.4f}"
             for size in SIZES

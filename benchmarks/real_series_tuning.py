@@ -84,7 +84,9 @@ def relative(panel: real_series.Panel, parts, stockout: float, seed: int) -> flo
     """Mean over series of the cost relative to the weekday quantile's."""
     made = real_series.tables(panel, pooled=True)
     rule, model, solver = parts(len(made.outcomes))
-    policy = hr.RobustPolicy(hr.Newsvendor(1.0, stockout), model, rule, solver=solver)
+    policy = hr.RobustPolicy(
+        hr.Newsvendor(1.0, stockout), model, rule, hr.EmpiricalNominal(), solver
+    )
     policy.set_params(random_state=seed).fit(made.numbers[0].to_numpy(), made.outcomes)
     orders = np.maximum(np.ravel(policy.predict(made.numbers[1].to_numpy())), 0) * made.units[1]
     usual = weekday_quantile(panel, stockout / (1 + stockout), True, 0).orders

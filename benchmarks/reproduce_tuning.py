@@ -37,7 +37,8 @@ def searched(problem: str, name: str) -> pd.DataFrame:
             drawn = draw(problem, rows, features, seed, test_rows=10)
             solver = default_solver(template).set_params(nodes=1)
             search = hr.RobustPolicyCV(
-                drawn.loss, template, PENALTIES, EPSILONS, rules=[rule_of(problem, "forest")],
+                drawn.loss, template, PENALTIES, EPSILONS,
+                nominals=[hr.EmpiricalNominal()], rules=[rule_of(problem, "forest")],
                 solver=solver, refit=False, random_state=seed,
             )  # fmt: skip
             table = search.fit(drawn.train.data, drawn.train.target).cv_results_

@@ -24,7 +24,7 @@ DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 SEARCH = {
     "penalties": (3.0, 10.0, 30.0, 100.0, math.inf),
     "epsilons": (0.03, 0.1, 0.3),
-    "nominals": [hr.EmpiricalNominal(), hr.NeighbourNominal(demo.NEIGHBOURS)],
+    "nominals": [hr.EmpiricalNominal(), hr.NeighbourNominal(10)],
     "rules": [hr.SoftForest(), hr.SoftForest(depth=4, gates="random")],
 }
 IN_TIME = "hedgerow, folds in time"

@@ -28,7 +28,9 @@ def measure(rows):
 
     def run(steps):
         solver = hr.SCSC(steps=steps, batch=64, nodes=4)
-        fitted["policy"] = hr.RobustPolicy(loss, model, solver=solver, random_state=0).fit(X, y)
+        fitted["policy"] = hr.RobustPolicy(
+            loss, model, None, EmpiricalNominal(), solver, random_state=0
+        ).fit(X, y)
 
     whole = seconds(lambda: run(500))
     step = per_step(run, 200, 2200, repeats=3)

@@ -27,13 +27,16 @@ SIZES = ("200x5", "400x10", "1000x20", "200x50", "1000x50")
 PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 20.0, 50.0), (0.02, 0.05, 0.1, 0.2, 0.5)
 AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 ONE_NODE = hr.SCSC(nodes=1)
+ROWS = hr.EmpiricalNominal()
 OURS = "RobustPolicyCV"
 SAME, PLAIN = "GridSearchCV, the same solver", "GridSearchCV(RobustPolicy())"
 METHODS = {
     "default": lambda: hr.RobustPolicy(LOSS, random_state=0),
-    "empirical risk, 500 steps": lambda: hr.RobustPolicy(LOSS, hr.ERM(), random_state=0),
+    "empirical risk, 500 steps": lambda: hr.RobustPolicy(
+        LOSS, hr.ERM(), nominal=ROWS, random_state=0
+    ),
     "empirical risk, steps chosen": lambda: hr.RobustPolicyCV(
-        LOSS, penalties=(math.inf,), random_state=0
+        LOSS, penalties=(math.inf,), nominals=[ROWS], random_state=0
     ),
     "hedged, everything chosen": lambda: hr.RobustPolicyCV(
         LOSS, penalties=(2.0, 5.0, 10.0, 30.0), random_state=0
@@ -52,11 +55,13 @@ def timed(kind: str) -> None:
     """Fit one search and print its seconds; in a process of its own, so that it compiles."""
     train = make_newsvendor(400, 10, random_state=2000)
     if kind == OURS:
-        search = hr.RobustPolicyCV(LOSS, None, PENALTIES, EPSILONS, refit=False, random_state=0)
+        search = hr.RobustPolicyCV(
+            LOSS, None, PENALTIES, EPSILONS, nominals=[ROWS], refit=False, random_state=0
+        )
     else:
         model = hr.CausalSinkhorn(10.0, 0.1, **AUTO)
         solver = ONE_NODE if kind == SAME else None
-        policy = hr.RobustPolicy(LOSS, model, solver=solver, random_state=0)
+        policy = hr.RobustPolicy(LOSS, model, nominal=ROWS, solver=solver, random_state=0)
         grid = {"ambiguity__penalty": PENALTIES, "ambiguity__epsilon": EPSILONS}
         search = GridSearchCV(policy, grid, cv=5, n_jobs=2, refit=False)
     start = time.perf_counter()

@@ -48,7 +48,12 @@ class Case:
     def policy(self, solver=None, seed: int = 0) -> hr.RobustPolicy:
         """An unfitted policy for this problem."""
         return hr.RobustPolicy(
-            self.loss, self.model, RULES[self.rule], solver=solver, random_state=seed
+            self.loss,
+            self.model,
+            RULES[self.rule],
+            hr.EmpiricalNominal(),
+            solver,
+            random_state=seed,
         )
 
     @cached_property

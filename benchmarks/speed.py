@@ -24,6 +24,7 @@ def policy(steps, solver=hr.SCSC):
         hr.Newsvendor(HOLDING, STOCKOUT),
         hr.Sinkhorn(PENALTY, EPSILON),
         hr.SoftForest(TREES, DEPTH),
+        hr.EmpiricalNominal(),
         solver=solver(steps=steps, batch=BATCH, nodes=NODES),
         random_state=0,
     )

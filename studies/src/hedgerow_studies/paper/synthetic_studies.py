@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hedgerow.ambiguity import InadmissiblePenaltyError
+from hedgerow.data import EmpiricalNominal
 from hedgerow.datasets import oracle_newsvendor_decision
 from hedgerow.estimator import RobustPolicy
 from hedgerow_studies.paper import synthetic_training as training
@@ -138,7 +139,9 @@ class Parameters(Synthetic):
                 ambiguity = model(name, penalty, epsilon)
                 solver = training.stopped_after(steps, ambiguity)
                 rule = rule_of(self.problem, "forest")
-                policy = RobustPolicy(drawn.loss, ambiguity, rule, solver=solver, random_state=seed)
+                policy = RobustPolicy(
+                    drawn.loss, ambiguity, rule, EmpiricalNominal(), solver, random_state=seed
+                )
                 try:
                     policy.fit(drawn.train.data, drawn.train.target)
                     loss = drawn.mean_loss(policy.predict)

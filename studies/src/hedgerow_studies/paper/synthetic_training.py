@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from hedgerow.ambiguity import ERM, Ambiguity, CausalSinkhorn
+from hedgerow.data import EmpiricalNominal
 from hedgerow.estimator import RobustPolicy
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import NestedSGD, Solver, default_solver
@@ -28,7 +29,12 @@ def hedged(drawn: Draw, name: str, rule: str, seed: int) -> RobustPolicy:
     ambiguity = model(name, tuned.penalty, tuned.epsilon)
     solver = stopped_after(tuned.steps, ambiguity)
     policy = RobustPolicy(
-        drawn.loss, ambiguity, rule_of(drawn.problem, rule), solver=solver, random_state=seed
+        drawn.loss,
+        ambiguity,
+        rule_of(drawn.problem, rule),
+        EmpiricalNominal(),
+        solver,
+        random_state=seed,
     )
     return policy.fit(drawn.train.data, drawn.train.target)
 
@@ -53,7 +59,7 @@ def at_published(drawn: Draw, name: str, seed: int) -> tuple[RobustPolicy, float
     penalty = penalty if penalty > smallest else NEAREST * smallest
     model = CausalSinkhorn(penalty, cast(float, epsilon), order)
     rule = rule_of(drawn.problem, "forest")
-    policy = RobustPolicy(drawn.loss, model, rule, random_state=seed)
+    policy = RobustPolicy(drawn.loss, model, rule, EmpiricalNominal(), random_state=seed)
     return policy.fit(drawn.train.data, drawn.train.target), penalty
 
 
@@ -64,7 +70,12 @@ def converged(drawn: Draw, rule: str, seed: int, scale: str) -> RobustPolicy:
     """
     solver = NestedSGD(steps=LONG[scale])
     policy = RobustPolicy(
-        drawn.loss, ERM(), rule_of(drawn.problem, rule), solver=solver, random_state=seed
+        drawn.loss,
+        ERM(),
+        rule_of(drawn.problem, rule),
+        EmpiricalNominal(),
+        solver,
+        random_state=seed,
     )
     return policy.fit(drawn.train.data, drawn.train.target)
 
@@ -72,6 +83,10 @@ def converged(drawn: Draw, rule: str, seed: int, scale: str) -> RobustPolicy:
 def stopped_early(drawn: Draw, rule: str, seed: int) -> Any:
     """The empirical risk, with the number of steps that five folds choose."""
     search = RobustPolicyCV(
-        drawn.loss, penalties=(math.inf,), rules=[rule_of(drawn.problem, rule)], random_state=seed
+        drawn.loss,
+        penalties=(math.inf,),
+        nominals=[EmpiricalNominal()],
+        rules=[rule_of(drawn.problem, rule)],
+        random_state=seed,
     )
     return search.fit(drawn.train.data, drawn.train.target)

@@ -152,7 +152,8 @@ def _empirical(
     steps: int, rule: str, loss: PortfolioLoss, seed: int, X: np.ndarray, Y: np.ndarray
 ) -> RobustPolicy:
     solver = NestedSGD(steps=steps, batch=64, **AS_TUNED)
-    return RobustPolicy(loss, ERM(), RULES[rule](), solver=solver, random_state=seed).fit(X, Y)
+    policy = RobustPolicy(loss, ERM(), RULES[rule](), EmpiricalNominal(), solver, random_state=seed)
+    return policy.fit(X, Y)
 
 
 # --------------------------------------------------------------------------- hedged

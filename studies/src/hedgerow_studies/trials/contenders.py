@@ -95,7 +95,13 @@ def default(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int) -> dict[str, An
 
 def network(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int) -> dict[str, Any]:
     """The paper's two-layer network on the empirical risk, stopped early."""
-    search = RobustPolicyCV(loss, penalties=(math.inf,), rules=[TwoLayer()], random_state=seed)
+    search = RobustPolicyCV(
+        loss,
+        penalties=(math.inf,),
+        nominals=NOMINALS[:1],
+        rules=[TwoLayer()],
+        random_state=seed,
+    )
     return {NETWORK: search.fit(X, Y)}
 
 

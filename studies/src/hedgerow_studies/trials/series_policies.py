@@ -57,7 +57,10 @@ def grown(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
     """Plain empirical risk, trained for as long as so many rows want it."""
     made = tables(panel, pooled)
     solver = NestedSGD(nodes=1, **grown_training(len(made.outcomes)))
-    return _ordered(made, RobustPolicy(_loss(level), ERM(), solver=solver, random_state=seed))
+    policy = RobustPolicy(
+        _loss(level), ERM(), nominal=EmpiricalNominal(), solver=solver, random_state=seed
+    )
+    return _ordered(made, policy)
 
 
 def grown_hedged(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
@@ -68,7 +71,10 @@ def grown_hedged(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered
     many = CausalSinkhorn(10.0 * trust, 0.03 / trust, **AUTO)
     model = None if rows <= FEW_ROWS else many
     solver = SCSC(nodes=1, **grown_training(rows))
-    return _ordered(made, RobustPolicy(_loss(level), model, solver=solver, random_state=seed))
+    policy = RobustPolicy(
+        _loss(level), model, nominal=EmpiricalNominal(), solver=solver, random_state=seed
+    )
+    return _ordered(made, policy)
 
 
 def chosen(panel: Panel, level: float, pooled: bool, seed: int) -> Ordered:
