@@ -93,7 +93,6 @@ def draw_frontiers(results, path):
         rows, features = size.split("x")
         axis.set_title(f"{rows} rows, {features} features", fontsize=10)
         axis.set_xlabel("excess if nothing changes")
-        axis.set_xscale("log")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("loss in the worst world")
     axes[0, 0].legend(frameon=False, fontsize=8)

@@ -222,7 +222,7 @@ def test_the_same_seed_gives_the_same_file(train, tmp_path):
 @pytest.mark.parametrize(
     ("options", "kind", "parameters"),
     [
-        ([], "CausalSinkhorn", {"penalty": 10, "epsilon": 0.1, "order": 2}),
+        ([], "CausalSinkhorn", {"penalty": 10, "epsilon": 0.01, "order": 2}),
         pytest.param(
             ["--model", "sinkhorn", "--penalty", "7"],
             "Sinkhorn",

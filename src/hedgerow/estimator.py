@@ -228,8 +228,9 @@ class RobustPolicy(BaseEstimator):
 
     @property
     def given_(self) -> Ambiguity:
-        """The ambiguity model as it was given; by default, as it was found."""
-        return self.ambiguity or getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
+        """The ambiguity model as it was given, or the default for as many rows."""
+        found = getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
+        return self.ambiguity or fitting.DEFAULT_AMBIGUITY.replace(penalty=found.penalty)
 
     def nominal_for(self, rows: int) -> Nominal:
         """How so many rows become a distribution: as asked for, or the default."""

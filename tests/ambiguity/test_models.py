@@ -136,9 +136,7 @@ def test_bounded_outcomes_make_small_penalties_admissible():
 
 def test_vacuous_causality_is_said_and_alternatives_named():
     X, y = history()
-    with pytest.warns(
-        UserWarning, match="coincides with Sinkhorn.*AdaptedNominal.*NeighbourNominal"
-    ):
+    with pytest.warns(UserWarning, match="coincides with Sinkhorn.*ResidualNominal"):
         hr.RobustPolicy.from_function(constant, LOSS, X, y, ambiguity=hr.CausalSinkhorn(5.0, 0.1))
 
 

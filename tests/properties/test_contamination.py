@@ -35,8 +35,9 @@ def test_one_typo_moves_orders_by_little(model, factor):
     clean.fit(X, y)
     with pytest.warns(hr.OutlierWarning, match=r"1 row of Y looks like a typo .*: 7\)"):
         spoilt.fit(X, bad)
-    # one row in 300 may ask for a quantile that is a rank higher
-    np.testing.assert_allclose(spoilt.predict(X), clean.predict(X), rtol=0.02)
+    # one row in 300 may ask for a quantile a rank higher, and is one of 32 residuals of a few
+    np.testing.assert_allclose(spoilt.predict(X), clean.predict(X), rtol=0.05)
+    assert np.abs(spoilt.predict(X) / clean.predict(X) - 1).mean() < 0.01
 
 
 @pytest.mark.slow
