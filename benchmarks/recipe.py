@@ -123,7 +123,7 @@ def trained(model, solver, changes):
         train, test = np.split(np.arange(len(X)), [len(drawn.train.data)])
         family = Family(rule, hr.EmpiricalNominal(), [model], solver)
         history = folds.History(X, y.reshape(len(X), -1), np.ones(len(X)))
-        nominal = family.nominal.build(*(part[train] for part in history))
+        nominal = family.nominal.build(*(part[train] for part in history[:3]))
         fold = folds.fold_of(family, drawn.loss, history, test, nominal, seed)
         (grid,) = folds.grids_of([fold], [model], solver)
         contexts, excesses = jnp.asarray(fold.contexts), []
