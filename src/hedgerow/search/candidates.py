@@ -66,11 +66,10 @@ def families_of(search: RobustPolicyCV, rows: int, outcomes: int) -> list[Family
     )
     _checks.instance("solver", solver, StochasticSolver, "None or a stochastic solver")
     families = []
-    usual = default_nominal(rows, outcomes)
-    learned = [] if repr(usual) == repr(EmpiricalNominal()) else [usual]
+    usual = {repr(one): one for one in (EmpiricalNominal(), default_nominal(rows, outcomes))}
     for rule, nominal in product(
         _several("rules", search.rules, SoftForest()),
-        _several("nominals", search.nominals, EmpiricalNominal(), *learned),
+        _several("nominals", search.nominals, *usual.values()),
     ):
         for order, limits in product(orders, (priced, within)):
             models = [
