@@ -87,7 +87,7 @@ def describe(estimator):
     policy = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(policy, hr.RobustPolicy):
         return ""
-    model = policy.ambiguity or hr.estimator.DEFAULT_AMBIGUITY
+    model = policy.given_
     settings = model.get_params(deep=False)
     kept = {name: settings[name] for name in ("penalty", "epsilon") if name in settings}
     soft = getattr(policy.rule, "temperature", 1.0)
