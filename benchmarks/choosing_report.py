@@ -167,7 +167,7 @@ def _shifts(table):
         + "---|"
     )
     for cell, row in worst.iterrows():
-        which = means.loc[(*cell, contenders.TRUSTING)].idxmax()
+        which = means.loc[(*cell, names[-1])].idxmax()
         print(
             f"| {cell[0]} × {cell[1]} | "
             + " | ".join(f"{row[n]:.3f}" for n in names)

@@ -28,7 +28,7 @@ PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 20.0, 50.0), (0.02, 0.05, 0.1, 0.2, 0.5)
 AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 ONE_NODE = hr.SCSC(nodes=1)
 ROWS = hr.EmpiricalNominal()
-OURS = "RobustPolicyCV"
+OURS, WIDE = "RobustPolicyCV", "RobustPolicyCV() as it comes, residuals and rows"
 SAME, PLAIN = "GridSearchCV, the same solver", "GridSearchCV(RobustPolicy())"
 METHODS = {
     "default": lambda: hr.RobustPolicy(LOSS, random_state=0),
@@ -54,7 +54,9 @@ METHODS = {
 def timed(kind: str) -> None:
     """Fit one search and print its seconds; in a process of its own, so that it compiles."""
     train = make_newsvendor(400, 10, random_state=2000)
-    if kind == OURS:
+    if kind == WIDE:
+        search = hr.RobustPolicyCV(LOSS, refit=False, random_state=0)
+    elif kind == OURS:
         search = hr.RobustPolicyCV(
             LOSS, None, PENALTIES, EPSILONS, nominals=[ROWS], refit=False, random_state=0
         )
@@ -71,7 +73,7 @@ def timed(kind: str) -> None:
 
 def speed(repeats: int = 3) -> None:
     """Seconds in fresh processes, one kind after the other."""
-    seconds = {kind: [] for kind in (OURS, SAME, PLAIN)}
+    seconds = {kind: [] for kind in (OURS, SAME, PLAIN, WIDE)}
     for _ in range(repeats):
         for kind, found in seconds.items():
             command = [sys.executable, "-W", "ignore", "-m", "benchmarks.search", "--timed", kind]
