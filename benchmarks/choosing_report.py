@@ -174,6 +174,6 @@ def _shifts(table):
             + f" | {which} |"
         )
     for name in OURS:
-        if name in worst:
+        if name in worst and contenders.TRUSTING in worst:
             lower = (worst[name] < worst[contenders.TRUSTING]).sum()
             print(f"{name}: lower than {contenders.TRUSTING!r} in {lower} of {len(worst)} cells")
