@@ -35,7 +35,11 @@ def main(fits):
     for i in range(fits):
         rows = 30 + i
         policy = hr.RobustPolicy(
-            hr.Newsvendor(1, 3), hr.ERM(), hr.Affine(), solver=hr.NestedSGD(steps=5, batch=8)
+            hr.Newsvendor(1, 3),
+            hr.ERM(),
+            hr.Affine(),
+            hr.EmpiricalNominal(),
+            hr.NestedSGD(steps=5, batch=8),
         ).fit(X[:rows], y[:rows])
         policy.predict(X[:rows])
         if i % 20 == 19:
