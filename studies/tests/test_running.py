@@ -189,8 +189,12 @@ class Interrupted(Toy):
 
 
 def test_what_was_interrupted_is_not_kept(tmp_path, from_the_first, whole):
-    with pytest.raises(KeyboardInterrupt):
-        run([Interrupted("toy")], "tiny", tmp_path / "out")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background shells ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run([Interrupted("toy")], "tiny", tmp_path / "out")
+    finally:
+        signal.signal(signal.SIGINT, before)
     log = tmp_path / "log.txt"
     rows = run([Toy("toy", log=str(log))], "tiny", tmp_path / "out")["toy"]
     assert computed(log) == list(range(5, 12))

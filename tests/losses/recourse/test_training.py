@@ -44,6 +44,7 @@ def test_every_model_trains_on_it(data, model):
     assert policy.robust_value_.value > policy.robust_value_.nominal
 
 
+@pytest.mark.slow
 def test_defaults_decide_well_on_the_papers_inventory():
     train = make_inventory(400, 10, random_state=3)
     test = make_inventory(5000, 10, beta=train.beta, random_state=4)
