@@ -1,8 +1,9 @@
-"""Data to try decision rules on: a restaurant's real demand, and two generators with known oracles.
+"""Data to try decision rules on: real demand, and two generators with known oracles.
 
 This folder uses nothing else of the package.
 """
 
+from hedgerow.datasets.bakery import load_bakery
 from hedgerow.datasets.inventory_data import (
     InventoryCosts,
     expected_inventory_loss,
@@ -27,6 +28,7 @@ __all__ = [
     "expected_inventory_loss",
     "expected_newsvendor_loss",
     "inventory_scale",
+    "load_bakery",
     "load_restaurant",
     "make_inventory",
     "make_newsvendor",
