@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         InfiniteValueWarning,
         OutlierWarning,
         RecourseWarning,
+        ShortSeriesWarning,
         UselessRuleWarning,
         VacuousCausalityWarning,
     )
@@ -50,7 +51,13 @@ if TYPE_CHECKING:
     )
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
-    from hedgerow.data import AdaptedNominal, EmpiricalNominal, NeighbourNominal, TableEncoder
+    from hedgerow.data import (
+        AdaptedNominal,
+        EmpiricalNominal,
+        NeighbourNominal,
+        TableEncoder,
+        TimeFeatures,
+    )
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
     from hedgerow.estimator import RobustPolicy, load
     from hedgerow.forecasts import (
@@ -82,13 +89,13 @@ _MODULES = (
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
-    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning UselessRuleWarning "
-    "VacuousCausalityWarning",
+    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
+    "UselessRuleWarning VacuousCausalityWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
     "InfeasibleRadiusError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
-    "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder",
+    "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",
     "decisions": "Box Free Nonnegative Product Simplex",
     "estimator": "RobustPolicy load",
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",

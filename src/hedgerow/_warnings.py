@@ -17,6 +17,10 @@ class ConstantFeatureWarning(HedgerowWarning):
     """Features that never vary, and are ignored."""
 
 
+class ShortSeriesWarning(HedgerowWarning):
+    """Series too short to have a row to learn from."""
+
+
 class OutlierWarning(HedgerowWarning):
     """Values so far from all others that they look like typos."""
 

@@ -8,6 +8,7 @@ from hedgerow.data.nominal import (
     Nominal,
     NominalDistribution,
 )
+from hedgerow.data.time_features import TimeFeatures
 from hedgerow.data.training_table import Batch, TrainingTable
 from hedgerow.data.units import Units
 
@@ -19,6 +20,7 @@ __all__ = [
     "Nominal",
     "NominalDistribution",
     "TableEncoder",
+    "TimeFeatures",
     "TrainingTable",
     "Units",
 ]
