@@ -1,6 +1,7 @@
 """Features of time series tables: what was known when a decision was made, and nothing later.
 
-A row dated d is the first period that one decision covers. The decision is made when outcomes up to d − lead are known:
+A row dated d is the first period that one decision covers, and the decision is made when outcomes
+up to d − lead are known:
 
     outcome(d)        = y_d + y_{d+1} + … + y_{d+review−1}
     lag L             = outcome(d − L),                                     L ≥ lead + review − 1
@@ -15,18 +16,13 @@ to decide for are treated alike, and changing anything after d − lead changes 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from hedgerow import _checks
-from hedgerow._warnings import ShortSeriesWarning
-from hedgerow.data import time_grid
-from hedgerow.data.table_files import require_pandas
-from hedgerow.data.time_grid import LongTable, SeriesNames, TimeGrid
+from hedgerow.data import time_tables
+from hedgerow.data.time_grid import GAPS
 from hedgerow.data.time_steps import (
     CALENDAR_ENDINGS,
     TimeStep,
@@ -34,13 +30,11 @@ from hedgerow.data.time_steps import (
     checked_periods,
     checked_windows,
 )
-from hedgerow.data.time_windows import Past, outcomes_ahead, reach_of_weeks
+from hedgerow.data.time_windows import reach_of_weeks
 from hedgerow.describe.numbers import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DROP, REFUSE, MISSING = "drop", "refuse", "missing"
 
 
 @dataclass(frozen=True)
@@ -49,6 +43,7 @@ class TimeFeatures:
 
     A long table has one row per series and period: columns that name the series, one with the time,
     one with the outcome, and others. A row dated d stands for the decision whose first period is d.
+    Where several numbers or names may be given, a single one need not be in a tuple.
 
     Parameters
     ----------
@@ -57,16 +52,16 @@ class TimeFeatures:
         if ``step`` is one.
     outcome : str
         The column with outcomes, one per period.
-    by : str or tuple of str
-        The columns that name a series. None: the table is one series.
-    known : str or tuple of str
+    by : tuple of str
+        The columns that name a series; none: the table is one series.
+    known : tuple of str
         Columns that are known when the decision is made, such as holidays, promotions or the
         weather forecast; they become features as they are. Others are left out.
-    lags : int or tuple of int
+    lags : tuple of int
         Outcomes so many periods before; at least ``lead + review - 1``, or they are not known yet.
-    rolling : int or tuple of int
+    rolling : tuple of int
         Means of the latest so many periods that are known.
-    same_weekday : int or tuple of int
+    same_weekday : tuple of int
         Means over the latest so many weeks, on the weekday (and at the hour) of the row.
     level : int or None
         Periods of which the recent level is the mean: a column that is greater than zero in every
@@ -95,7 +90,7 @@ class TimeFeatures:
     >>> import pandas as pd
     >>> from hedgerow import TimeFeatures
     >>> sales = pd.DataFrame({"day": [1, 2, 3, 4, 5], "sold": [4, 6, 5, 7, 9]})
-    >>> features = TimeFeatures("day", "sold", lags=2, rolling=2, step=1)
+    >>> features = TimeFeatures("day", "sold", lags=(2,), rolling=(2,), step=1)
     >>> features.training(sales)
        day  sold_lag_2  sold_rolling_2  sold
     0    3         4.0             5.0   5.0
@@ -108,21 +103,23 @@ class TimeFeatures:
 
     time: str
     outcome: str
-    by: str | tuple[str, ...] = ()
-    known: str | tuple[str, ...] = ()
-    lags: int | tuple[int, ...] = ()
-    rolling: int | tuple[int, ...] = ()
-    same_weekday: int | tuple[int, ...] = ()
+    by: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    lags: tuple[int, ...] = ()
+    rolling: tuple[int, ...] = ()
+    same_weekday: tuple[int, ...] = ()
     level: int | None = None
     floor: float = 1.0
     lead: int = 1
     review: int = 1
-    calendar: bool | str | tuple[str, ...] = True
+    calendar: bool | tuple[str, ...] = True
     step: str | int = "D"
     gaps: str = "refuse"
 
     def __post_init__(self) -> None:
         settle = object.__setattr__
+        for name in ("time", "outcome"):
+            _checks.instance(name, getattr(self, name), str, "the name of a column")
         for name in ("by", "known"):
             settle(self, name, checked_names(name, getattr(self, name)))
         for name in ("lead", "review"):
@@ -136,7 +133,7 @@ class TimeFeatures:
             settle(self, "calendar", checked_names("calendar", self.calendar))
         if not isinstance(self.step, str):
             settle(self, "step", _checks.count("step", self.step))
-        _checks.one_of("gaps", self.gaps, time_grid.GAPS)
+        _checks.one_of("gaps", self.gaps, GAPS)
         self._check_calendar()
         self._check_lags()
         self._check_names()
@@ -167,13 +164,19 @@ class TimeFeatures:
         return None if self.level is None else f"{self.outcome}_level"
 
     @property
+    def column_names(self) -> list[str]:
+        """Names of all columns that are made: series, time, features, and the level."""
+        level = [] if self.level_name is None else [self.level_name]
+        return [*self.by, self.time, *self.feature_names, *level]
+
+    @property
     def reach(self) -> int:
         """How many periods before d the earliest outcome lies that a row dated d can need."""
         return max(
             *self.lags,
             *(self.lead + size - 1 for size in (*self.rolling, self.level or 1)),
             *(
-                reach_of_weeks(size, self.lead, self.review, self._step.week)
+                reach_of_weeks(size, self.lead, self.review, self.time_step.week)
                 for size in self.same_weekday
             ),
             self.lead,
@@ -182,7 +185,7 @@ class TimeFeatures:
     # ----------------------------------------------------------------------- tables
 
     def training(
-        self, table: pd.DataFrame, keep: str | Iterable[str] = (), short: str = DROP
+        self, table: pd.DataFrame, keep: str | Iterable[str] = (), short: str = "drop"
     ) -> pd.DataFrame:
         """Return rows to learn from: features beside the outcome that then came.
 
@@ -205,38 +208,14 @@ class TimeFeatures:
             The columns of ``by``, the time, ``feature_names``, the level if there is one, those to
             keep, and the outcome.
         """
-        _checks.one_of("short", short, (DROP, MISSING))
-        kept = self._kept(keep)
-        table, names, grid = self._laid(table, (*self.known, *kept))
-        columns = self._outcome_columns(grid)
-        target = outcomes_ahead(grid, self.review)
-        possible = self._is_row(grid) & ~np.isnan(target)
-        chosen = possible & _ready(columns, len(possible)) if short == DROP else possible
-        self._tell_short(chosen, grid, names)
-        place = np.flatnonzero(chosen)
-        row, carried = grid.row[place], (*self.known, *kept)
-        if carried and np.any(row < 0):
-            i = int(place[np.argmax(row < 0)])
-            raise ValueError(
-                f"gaps='fill' makes a row of {names.label(grid.series[i])} for "
-                f"{self._step.shown(grid.ticks[i])}, which has no {listed(carried)}; add such rows "
-                "to the table, with outcome 0."
-            )
-        made = self._assembled(
-            names.keys.iloc[grid.series[place]], grid.ticks[place], columns, place
-        )
-        for name in carried:
-            made[name] = table[name].array.take(row)
-        made[self.outcome] = target[place]
-        order = [*self.by, self.time, *self.feature_names, *self._level_names, *kept, self.outcome]
-        return require_pandas().DataFrame({name: made[name] for name in order})
+        return time_tables.training(self, table, keep, short)
 
     def upcoming(
         self,
         history: pd.DataFrame,
         wanted: pd.DataFrame,
         keep: str | Iterable[str] = (),
-        short: str = REFUSE,
+        short: str = "refuse",
     ) -> pd.DataFrame:
         """Return the features of rows to decide for, from recent history.
 
@@ -261,20 +240,7 @@ class TimeFeatures:
             One row per row of ``wanted``, in its order and with its index: the columns of
             ``training`` without the outcome.
         """
-        _checks.one_of("short", short, (REFUSE, MISSING))
-        kept = self._kept(keep)
-        wanted = time_grid.checked_table(
-            wanted, (*self.by, self.time, *self.known, *kept), "The table of wanted rows"
-        )
-        _, names, grid = self._laid(history, (), wanted)
-        columns = self._outcome_columns(grid)
-        if short == REFUSE:
-            self._refuse_short(_ready(columns, len(grid.row))[grid.place], grid, names)
-        made = self._assembled(wanted[list(self.by)], grid.ticks[grid.place], columns, grid.place)
-        for name in (*self.known, *kept):
-            made[name] = wanted[name].array
-        order = [*self.by, self.time, *self.feature_names, *self._level_names, *kept]
-        return require_pandas().DataFrame({name: made[name] for name in order}, index=wanted.index)
+        return time_tables.upcoming(self, history, wanted, keep, short)
 
     def overview(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return one row per series: what the table has of it, and what training can use.
@@ -283,26 +249,7 @@ class TimeFeatures:
         and without a row; of the rows (and filled periods), how many are ``usable``, how many were
         ``waiting`` for enough history, and how many ``unfinished``, their outcome being incomplete.
         """
-        _, names, grid = self._laid(table, ())
-        count = len(names.keys)
-        ready = _ready(self._outcome_columns(grid), len(grid.row))
-        finished, is_row = ~np.isnan(outcomes_ahead(grid, self.review)), self._is_row(grid)
-        start = np.flatnonzero(np.diff(grid.series, prepend=-1))
-        end = np.append(start[1:], len(grid.series)) - 1
-        facts = {
-            "first": self._step.times(grid.ticks[start]),
-            "last": self._step.times(grid.ticks[end]),
-        } | {
-            name: np.bincount(grid.series[flags], minlength=count)
-            for name, flags in (
-                ("rows", grid.row >= 0),
-                ("absent", grid.row < 0),
-                ("usable", is_row & finished & ready),
-                ("waiting", is_row & finished & ~ready),
-                ("unfinished", is_row & ~finished),
-            )
-        }
-        return names.keys.assign(**facts)
+        return time_tables.overview(self, table)
 
     # ----------------------------------------------------------------------- storing
 
@@ -320,136 +267,42 @@ class TimeFeatures:
         try:
             if type(plain) is not dict or set(plain) != known:
                 raise ValueError(f"it must have the entries {listed(sorted(known), most=20)}")
-            for name, value in plain.items():
-                for item in value if type(value) is list else [value]:
-                    if type(item) not in (str, int, float, bool, type(None)):
-                        raise ValueError(f"{name} holds a {type(item).__name__}")
-            return cls(**{k: tuple(v) if type(v) is list else v for k, v in plain.items()})
+            settings = cls(**plain)
+            if settings.to_json() != plain:
+                raise ValueError("its entries are not written as they are stored")
+            return settings
         except (TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
             raise ValueError(
                 f"The stored description of time features is damaged ({reason})."
             ) from None
 
-    # ----------------------------------------------------------------------- steps on the way
+    # ----------------------------------------------------------------------- checks
 
     @property
-    def _step(self) -> TimeStep:
+    def time_step(self) -> TimeStep:
+        """How far periods are apart."""
         return TimeStep.of(self.step)
 
     @property
-    def _calendar_parts(self) -> tuple[str, ...]:
+    def calendar_parts(self) -> tuple[str, ...]:
+        """Parts of the date that are features."""
         if isinstance(self.calendar, bool):
-            return self._step.calendar if self.calendar else ()
+            return self.time_step.calendar if self.calendar else ()
         return tuple(self.calendar)
 
     @property
     def _calendar_names(self) -> list[str]:
         return [
             f"{self.time}_{ending}"
-            for part in self._calendar_parts
+            for part in self.calendar_parts
             for ending in CALENDAR_ENDINGS[part]
         ]
 
-    @property
-    def _level_names(self) -> list[str]:
-        return [] if self.level_name is None else [self.level_name]
-
-    def _laid(
-        self, table: Any, further: Sequence[str], wanted: pd.DataFrame | None = None
-    ) -> tuple[pd.DataFrame, SeriesNames, TimeGrid]:
-        """The table, its series, and the grid of their periods."""
-        columns = (*self.by, self.time, self.outcome, *further)
-        table = time_grid.checked_table(table, columns, "The table")
-        tables = [table] if wanted is None else [table, wanted]
-        codes, names = time_grid.series_of(self.by, tables)
-        ticks = [self._step.ticks(each[self.time]) for each in tables]
-        outcomes = time_grid.outcomes_of(table, self.outcome, codes[0], names, self.gaps)
-        history = LongTable(codes[0], ticks[0], outcomes)
-        asked = None if wanted is None else LongTable(codes[1], ticks[1])
-        grid = time_grid.grid_of(history, names, self._step, self.gaps, asked, self.lead)
-        return table, names, grid
-
-    def _outcome_columns(self, grid: TimeGrid) -> dict[str, np.ndarray]:
-        """Features that are made of outcomes, and the level; NaN where history is too short."""
-        past = Past(grid, self.lead, self.review, self._step.week, self.gaps == time_grid.MISSING)
-        columns = [
-            *(past.lag(size) for size in self.lags),
-            *(past.rolling(size) for size in self.rolling),
-            *(past.same_weekday(size) for size in self.same_weekday),
-        ]
-        made = dict(zip(self.outcome_features, columns, strict=True))
-        if self.level is not None:
-            level = np.maximum(past.rolling(self.level, least=1), self.floor)
-            made |= dict.fromkeys(self._level_names, level)
-        return made
-
-    def _is_row(self, grid: TimeGrid) -> np.ndarray:
-        """Places that are rows: of the table, or of its filled gaps."""
-        return (grid.row >= 0) | (self.gaps == time_grid.FILL)
-
-    def _assembled(
-        self,
-        keys: pd.DataFrame,
-        ticks: np.ndarray,
-        columns: dict[str, np.ndarray],
-        place: np.ndarray,
-    ) -> dict[str, Any]:
-        """Everything at these places that does not come from columns of a table."""
-        made: dict[str, Any] = {name: keys[name].array for name in self.by}
-        made[self.time] = self._step.times(ticks)
-        for part in self._calendar_parts:
-            for ending, values in self._step.calendar_part(part, ticks).items():
-                made[f"{self.time}_{ending}"] = values
-        return made | {name: values[place] for name, values in columns.items()}
-
-    def _kept(self, keep: Any) -> tuple[str, ...]:
-        kept = checked_names("keep", keep)
-        there = {*self.by, self.time, self.outcome, *self.feature_names, *self._level_names}
-        for name in kept:
-            if name in there:
-                raise ValueError(
-                    f"keep must name columns that are not in the table of features anyway; got "
-                    f"{name!r}."
-                )
-        return kept
-
-    def _tell_short(self, chosen: np.ndarray, grid: TimeGrid, names: SeriesNames) -> None:
-        """Warn of series of which nothing remains to learn from; refuse if nothing remains."""
-        usable = np.bincount(grid.series[chosen], minlength=len(names.keys))
-        empty = np.flatnonzero(usable == 0)
-        need = (
-            f"a row needs outcomes from {counted(self.reach, 'period')} before it to "
-            f"{counted(self.review, 'period')} from its date on"
-        )
-        if len(empty) == len(usable):
-            raise ValueError(
-                f"There is no row to learn from: {need}; give more history, or shorter lags and "
-                "windows."
-            )
-        if len(empty):
-            warnings.warn(
-                f"{len(empty):,} of {len(usable):,} series have no row to learn from "
-                f"({names.labels(empty)}): {need}.",
-                ShortSeriesWarning,
-                stacklevel=3,
-            )
-
-    def _refuse_short(self, ready: np.ndarray, grid: TimeGrid, names: SeriesNames) -> None:
-        """Name the wanted series whose history does not suffice."""
-        lacking = np.unique(grid.series[grid.place[~ready]])
-        if len(lacking):
-            raise ValueError(
-                f"History is too short, or has gaps, for {len(lacking):,} of the wanted series "
-                f"({names.labels(lacking)}): a row needs outcomes from "
-                f"{counted(self.reach, 'period')} before it on; give more history, or say "
-                "short='missing' to leave empty what is lacking."
-            )
-
     def _check_calendar(self) -> None:
-        step = self._step
+        step = self.time_step
         possible = (*step.calendar, "season") if step.kind != "number" else ()
-        for part in self._calendar_parts:
+        for part in self.calendar_parts:
             if part not in possible:
                 raise ValueError(
                     f"calendar must be true, false or some of {listed(possible) or 'nothing'} with "
@@ -472,20 +325,10 @@ class TimeFeatures:
                 )
 
     def _check_names(self) -> None:
-        for name in ("time", "outcome"):
-            checked_names(name, getattr(self, name))
-        used = [*self.by, self.time, self.outcome, *self.feature_names, *self._level_names]
+        used = [*self.column_names, self.outcome]
         for name in used:
             if used.count(name) > 1:
                 raise ValueError(
                     f"Two columns would be called {name!r}: each column has one part to play, and "
                     "none may be called like a feature that is made; rename one."
                 )
-
-
-def _ready(columns: dict[str, np.ndarray], places: int) -> np.ndarray:
-    """Where nothing is lacking."""
-    ready = np.full(places, True)
-    for values in columns.values():
-        ready &= ~np.isnan(values)
-    return ready

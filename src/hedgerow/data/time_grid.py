@@ -50,11 +50,11 @@ class SeriesNames:
 
 @dataclass(frozen=True)
 class LongTable:
-    """What matters of a long table: series and tick of each row, and outcomes if it has any."""
+    """What matters of a long table: series, tick and outcome of each row, NaN if not known."""
 
     series: np.ndarray
     ticks: np.ndarray
-    outcomes: np.ndarray | None = None
+    outcomes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def series_of(
     return np.split(codes, np.cumsum(lengths)[:-1]), SeriesNames(keys)
 
 
-def _joined(columns: list[pd.Series]) -> pd.Series:
+def _joined(columns: list[Any]) -> Any:
     """One column of several; as text if they are of different types, 7 and "7" being one value."""
     pandas = require_pandas()
     categorical = pandas.CategoricalDtype
@@ -190,7 +190,7 @@ def grid_of(
     count = len(names.keys)
     if wanted is None:
         nothing = np.zeros(0, dtype=np.int64)
-        wanted = LongTable(nothing, nothing)
+        wanted = LongTable(nothing, nothing, nothing)
     order = np.lexsort((history.ticks, history.series))
     series, ticks = history.series[order], history.ticks[order]
     _refuse_repeated(series, ticks, order, names, step)
@@ -227,7 +227,6 @@ def grid_of(
     if gaps == FILL:
         filled = np.where(len(wanted.ticks), limit, last)
         there = (place >= 0) & (place <= filled[of_place])
-    assert history.outcomes is not None
     values = history.outcomes[order]
     seen = ~np.isnan(values)
     there[start[series] + period] = seen
