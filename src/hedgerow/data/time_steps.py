@@ -168,7 +168,8 @@ def _instants(column: pd.Series) -> np.ndarray:
         instants = column.to_numpy().astype("datetime64[us]")
     else:
         codes, distinct = pandas.factorize(column.astype(object).astype(str))
-        instants = np.array([_instant(text) for text in distinct], dtype="datetime64[us]")[codes]
+        nothing = np.datetime64("NaT")  # for code −1, which is a missing value
+        instants = np.array([*map(_instant, distinct), nothing], dtype="datetime64[us]")[codes]
     unreadable = np.isnat(instants)
     if unreadable.any():
         row = int(np.argmax(unreadable))
