@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
-FAST = ("custom_loss", "docs/explain.md")
-"""One example and one page; the others train for some seconds each."""
+FAST = ("custom_loss", "docs/explain.md", "docs/panels.md")
+"""One example and two pages; the others train for some seconds each."""
 
 
 def some_later(names):
@@ -37,6 +37,7 @@ def test_there_are_examples():
             "docs/choosing.md",
             "docs/explain.md",
             "docs/forecasts.md",
+            "docs/panels.md",
             "docs/robustness.md",
             "docs/two_stage.md",
             "docs/portfolio.md",
