@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         TimeFeatures,
     )
     from hedgerow.decisions import Box, Free, Nonnegative, Product, Simplex
-    from hedgerow.estimator import RobustPolicy, load
+    from hedgerow.estimator import RobustPolicy
     from hedgerow.forecasts import (
         ForestRegressor,
         IndexRegressor,
@@ -77,10 +77,12 @@ if TYPE_CHECKING:
         Newsvendor,
         TwoStageLP,
     )
+    from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
+    from hedgerow.stored import load
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
 
 _MODULES = (
@@ -97,15 +99,17 @@ _HOMES = {
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",
     "decisions": "Box Free Nonnegative Product Simplex",
-    "estimator": "RobustPolicy load",
+    "estimator": "RobustPolicy",
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",
     "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
+    "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",
+    "stored": "load",
     "transport": "DiscreteMeasure TransportResult causal_sinkhorn sinkhorn",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import jax
@@ -26,8 +26,8 @@ from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss
-from hedgerow.policy_file import read_policy, write_policy
-from hedgerow.rules import GivenRule, Rule
+from hedgerow.policy_file import write_policy
+from hedgerow.rules import FittedRule, GivenRule, Rule
 from hedgerow.solvers import Interrupted, Solution, Solver
 
 
@@ -291,6 +291,12 @@ class RobustPolicy(BaseEstimator):
             )
         return Y
 
+    def adopt(self, learned: FittedRule, description: Rule) -> Self:
+        """Decide by another rule, trained on the same data; its robust value is not known yet."""
+        check_is_fitted(self, "rule_")
+        self.rule_, self.rule, self._robust_value = learned, description, None
+        return self
+
     def remember_columns(self, encoder: TableEncoder, outcomes: list[str]) -> Self:
         """Remember how a table became X and what its outcomes are called; files keep it."""
         check_is_fitted(self, "rule_")
@@ -375,26 +381,3 @@ class RobustPolicy(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def load(
-    path: str | os.PathLike[str], loss: Loss | None = None, parts: Iterable[type] = ()
-) -> RobustPolicy:
-    """Read a policy file.
-
-    Parameters
-    ----------
-    path : path
-        A file written by ``RobustPolicy.save``.
-    loss : Loss, optional
-        Takes the place of the stored loss: a ``CustomLoss``, whose function files do not hold.
-    parts : classes
-        Losses, rules, models, nominals, solvers and decision sets of other packages that the file
-        names. Files import nothing by themselves.
-
-    Raises
-    ------
-    PolicyFileError
-        If the file is damaged, or not what a policy file has to be: one sentence says where.
-    """
-    return read_policy(RobustPolicy, path, parts, loss)

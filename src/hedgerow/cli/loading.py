@@ -9,7 +9,8 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from hedgerow.estimator import RobustPolicy, load
+from hedgerow.estimator import RobustPolicy
+from hedgerow.stored import load
 
 GROUP = "hedgerow.parts"
 
@@ -27,4 +28,10 @@ def load_policy(path: Path) -> RobustPolicy:
                 f"The part {entry.name} of {package} cannot be loaded ({why}): install it again, "
                 "or remove it."
             ) from error
-    return load(path, parts=parts)
+    policy = load(path, parts=parts)
+    if not isinstance(policy, RobustPolicy):
+        raise ValueError(
+            f"{path} holds the policy of a panel, which this command does not read yet: use "
+            "hedgerow.load and PanelPolicy.predict in Python."
+        )
+    return policy

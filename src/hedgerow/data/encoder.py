@@ -222,7 +222,7 @@ def _column(series: Any, most_categories: int) -> Column:
     kind = _kind(series)
     if kind != CATEGORY:
         return Column(name, kind)
-    labels = _labels(series)
+    labels = labels_of(series.tolist())
     _refuse_spoilt_numbers(name, labels)
     if not isinstance(series.dtype, require_pandas().CategoricalDtype):
         refuse_look_alikes(name, labels)
@@ -310,7 +310,7 @@ def _float(value: Any) -> float:
 
 
 def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
-    labels = _labels(series)
+    labels = labels_of(series.tolist())
     unseen = sorted(set(labels) - set(column.values))
     if unseen:
         raise ValueError(
@@ -347,11 +347,11 @@ def _dates(series: pd.Series) -> Any:
     return None if dates.isna().any() else dates
 
 
-def _labels(series: pd.Series) -> list[str]:
+def labels_of(values: list[Any]) -> list[str]:
     """Category values as text; 7, 7.0 and "7" are one value, however the file stored it."""
     return [
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-        for value in series.tolist()
+        for value in values
     ]
 
 

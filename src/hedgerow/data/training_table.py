@@ -94,14 +94,17 @@ class TrainingTable(eqx.Module):
         )
 
     @staticmethod
-    def alike(tables: Sequence[TrainingTable]) -> list[TrainingTable]:
-        """Return tables of one shape, the smaller ones padded with contexts that have no mass."""
+    def alike(tables: Sequence[TrainingTable], at_least: int = 0) -> list[TrainingTable]:
+        """Return tables of one shape, the smaller ones padded with contexts that have no mass.
+
+        ``at_least`` is the least size that everything is padded to; 0: none.
+        """
         shapes = [[leaf.shape for leaf in jax.tree_util.tree_leaves(table)] for table in tables]
         most = max(table.most_outcomes for table in tables)
-        if all(shape == shapes[0] for shape in shapes):
+        if not at_least and all(shape == shapes[0] for shape in shapes):
             return [replace(table, most_outcomes=most) for table in tables]
         sizes = {
-            name: max(len(getattr(table, name)) for table in tables)
+            name: max(at_least, *(len(getattr(table, name)) for table in tables))
             for name in PADDED
             if getattr(tables[0], name) is not None
         }

@@ -21,7 +21,7 @@ file's arrays. The digest tells of damage; a file that was forged can still deci
 from __future__ import annotations
 
 from hedgerow.policy_file.parts import Known, PolicyFileError, describe, path_of
-from hedgerow.policy_file.policies import read_policy, write_policy
+from hedgerow.policy_file.policies import packed, told_of, unpacked, write_policy
 from hedgerow.policy_file.storage import FORMAT, digest
 
 __all__ = [
@@ -30,7 +30,9 @@ __all__ = [
     "PolicyFileError",
     "describe",
     "digest",
+    "packed",
     "path_of",
-    "read_policy",
+    "told_of",
+    "unpacked",
     "write_policy",
 ]

@@ -28,7 +28,6 @@ from hedgerow.losses import Loss
 from hedgerow.policy_file import schema, storage
 from hedgerow.policy_file.parts import Known, PolicyFileError, describe
 from hedgerow.policy_file.schema import PARTS, RULE, Wrong
-from hedgerow.programs import refuse_in_forked_process
 from hedgerow.rules import Constant, FittedRule, Rule, SoftForest, Start
 from hedgerow.solvers import Solver
 
@@ -45,6 +44,11 @@ CLOSE = 1e-5
 
 def write_policy(path: str | os.PathLike[str], policy: Any) -> None:
     """Write a fitted policy, if it is one that can be read again."""
+    storage.write(path, *packed(policy))
+
+
+def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return what a file holds of a policy: arrays and a description."""
     policy.rule_.check_storable()
     leaves = jax.tree_util.tree_leaves(policy.rule_)
     arrays = {f"{RULE}{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
@@ -71,58 +75,56 @@ def write_policy(path: str | os.PathLike[str], policy: Any) -> None:
         _check_numbers(policy.rule_)
     except Wrong as wrong:
         raise PolicyFileError(f"This policy cannot be saved: {wrong}.") from None
-    storage.write(path, arrays, about)
+    return arrays, about
 
 
-def read_policy(
+def unpacked(
     create: Callable[..., Any],
-    path: str | os.PathLike[str],
+    arrays: dict[str, np.ndarray],
+    about: dict[str, Any],
     parts: Iterable[type] = (),
     loss: Any = None,
 ) -> Any:
-    """Read a policy file into a policy made by ``create``; ``loss`` replaces the one described."""
-    refuse_in_forked_process()
+    """Return the policy that arrays and description tell of, or raise ``Wrong``."""
     known = Known(parts)
-    arrays, about = storage.read(path)
     if about["format"] < 3 and "units.y_unit" in arrays:
         arrays.setdefault("units.y_spread", arrays["units.y_unit"])
-    with _told_of(path):
-        schema.check(arrays, about)
-        composed = {
-            name: loss if name == "loss" and loss is not None else known.revive(told)
-            for name, told in about["policy"].items()
-        }
-        for name, part in composed.items():
-            if part is not None and not isinstance(part, KINDS[name]):
-                raise Wrong(f"its {name} is a {type(part).__name__}, which is none")
-        policy = create(**composed)
-        policy.units_ = _units(arrays)
-        policy.n_features_in_ = about["features"]
-        policy.n_outcomes_ = about["outcomes"]
-        decision_set = _decision_set(policy)
-        policy.n_decisions_ = decision_set.dimension
-        if about["feature_names"] is not None:
-            policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        kind = Constant() if about["status"] == "constant" else policy.rule or SoftForest()
-        start = Start.of(policy.units_, decision_set)
-        if about["format"] < 3:  # whose rules looked at features that never vary, too
-            start = replace(start, varying=())
-        policy.rule_ = _rule(kind, start, decision_set, arrays)
-        policy.ambiguity_ = _resolved(policy, known, about["ambiguity"])
-        policy.history_ = arrays["history"]
-        policy.status_ = about["status"]
-        policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
-        policy.recourse_ = None
-        policy._single_outcome = about["single_outcome"]
-        value = about["robust_value"]
-        policy._robust_value = value and RobustValue(
-            **{name: known.revive(part) for name, part in value.items()}
-        )
+    schema.check(arrays, about)
+    composed = {
+        name: loss if name == "loss" and loss is not None else known.revive(told)
+        for name, told in about["policy"].items()
+    }
+    for name, part in composed.items():
+        if part is not None and not isinstance(part, KINDS[name]):
+            raise Wrong(f"its {name} is a {type(part).__name__}, which is none")
+    policy = create(**composed)
+    policy.units_ = _units(arrays)
+    policy.n_features_in_ = about["features"]
+    policy.n_outcomes_ = about["outcomes"]
+    decision_set = _decision_set(policy)
+    policy.n_decisions_ = decision_set.dimension
+    if about["feature_names"] is not None:
+        policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+    kind = Constant() if about["status"] == "constant" else policy.rule or SoftForest()
+    start = Start.of(policy.units_, decision_set)
+    if about["format"] < 3:  # whose rules looked at features that never vary, too
+        start = replace(start, varying=())
+    policy.rule_ = _rule(kind, start, decision_set, arrays)
+    policy.ambiguity_ = _resolved(policy, known, about["ambiguity"])
+    policy.history_ = arrays["history"]
+    policy.status_ = about["status"]
+    policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
+    policy.recourse_ = None
+    policy._single_outcome = about["single_outcome"]
+    value = about["robust_value"]
+    policy._robust_value = value and RobustValue(
+        **{name: known.revive(part) for name, part in value.items()}
+    )
     return policy
 
 
 @contextmanager
-def _told_of(path: str | os.PathLike[str]) -> Iterator[None]:
+def told_of(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn what goes wrong into one sentence about the file."""
     try:
         with np.errstate(all="ignore"):  # what overflows is refused

@@ -13,6 +13,7 @@ whoever asks for it says which method to write.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -101,6 +102,10 @@ class FittedRule(eqx.Module):
         """
         return None
 
+    def averaged(self, others: Sequence[FittedRule]) -> FittedRule | None:
+        """Return one rule that decides like the mean of this one and others of its kind."""
+        return None
+
     def page_form(self) -> PageForm | None:
         """What a report's page decides with, or None: then it shows no decisions for new inputs."""
         return None
@@ -155,6 +160,10 @@ class Rule(Component):
     def begins_along_slopes(self) -> bool:
         """Whether ``build`` looks at slopes; if not, nobody need find them."""
         return False
+
+    def mean_of(self, count: int) -> Rule | None:
+        """Return the description of ``FittedRule.averaged`` of so many; None: there is none."""
+        return None
 
     @abstractmethod
     def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:

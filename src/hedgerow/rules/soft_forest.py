@@ -25,7 +25,8 @@ look, and by then has learned noise. Gates may begin along the directions in whi
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -45,6 +46,8 @@ from hedgerow.rules.slopes import Slopes
 
 MOST_DEPTH = 12
 MOST_PACED = 10
+BY_TREE = ("gate_weights", "gate_biases", "leaves", "features")
+"""Fields of a forest whose first axis is that of trees."""
 INFORMED_SCALE, RANDOM_SCALE = 1.5, 0.1
 """Of initial gates, by how they begin (docs/results/recipe.md)."""
 
@@ -126,6 +129,20 @@ class Forest(FittedRule):
         """Return the forest in the limit τ → 0."""
         return eqx.tree_at(
             lambda forest: forest.temperature, self, jnp.zeros_like(self.temperature)
+        )
+
+    def averaged(self, others: Sequence[FittedRule]) -> FittedRule:
+        """All their trees together: forests of equally many trees decide like the mean."""
+        forests: Any = (self, *others)
+
+        def together(name: str) -> Array:
+            return jnp.concatenate([jnp.asarray(getattr(forest, name)) for forest in forests])
+
+        names = [name for name in BY_TREE if getattr(self, name) is not None]
+        return eqx.tree_at(
+            lambda forest: [getattr(forest, name) for name in names],
+            self,
+            [together(name) for name in names],
         )
 
     def words(self) -> str:
@@ -251,6 +268,10 @@ class SoftForest(Rule):
     def begins_along_slopes(self) -> bool:
         """Informed gates do."""
         return self.gates == "informed"
+
+    def mean_of(self, count: int) -> SoftForest:
+        """A forest of all their trees."""
+        return self.replace(trees=count * self.trees)
 
     def depth_for(self, n_features: int) -> int:
         """Depth used with this many features."""

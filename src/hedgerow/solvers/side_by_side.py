@@ -29,9 +29,11 @@ class SideBySide(NamedTuple):
     objective: Objective
 
     @classmethod
-    def of(cls, trainings: Sequence[TrainingProblem], solver: StochasticSolver) -> SideBySide:
-        """Begin trainings whose arrays have the same shapes."""
-        slots = max(training.slots for training in trainings)
+    def of(
+        cls, trainings: Sequence[TrainingProblem], solver: StochasticSolver, slots: int = 0
+    ) -> SideBySide:
+        """Begin trainings whose arrays have the same shapes; ``slots``: at least so many."""
+        slots = max(slots, *(training.slots for training in trainings))
         states = [
             begin(training.objective, training.start, solver, slots) for training in trainings
         ]
@@ -48,10 +50,13 @@ class SideBySide(NamedTuple):
         """Decisions of every training in contexts of its own, in working units."""
         return _decide_each(self.state.average.rule, self.objective.fixed, contexts)
 
+    def rules(self) -> FittedRule:
+        """Return the rules of all trainings: one, whose leaves have a leading axis."""
+        return eqx.combine(self.state.average.rule, self.objective.fixed)
+
     def rule(self, place: int) -> FittedRule:
         """Return the rule of one training."""
-        both = self.state.average.rule, self.objective.fixed
-        return eqx.combine(*jax.tree_util.tree_map(lambda leaf: leaf[place], both))
+        return jax.tree_util.tree_map(lambda leaf: leaf[place], self.rules())
 
 
 @program

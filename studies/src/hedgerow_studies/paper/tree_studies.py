@@ -27,7 +27,8 @@ from hedgerow import explain
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.data.nominal import Nominal
 from hedgerow.data.table_files import require_pandas
-from hedgerow.estimator import RobustPolicy, load
+from hedgerow.estimator import RobustPolicy
+from hedgerow.stored import load
 from hedgerow.explain import Importance
 from hedgerow.losses import MeanVariance
 from hedgerow.rules import SoftForest

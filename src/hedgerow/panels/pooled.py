@@ -1,0 +1,90 @@
+"""One policy for all rows of a panel: what it is trained with, and a mean of several forests.
+
+Defaults for pooled rows, where the template leaves them open (benchmarks/panel_tuning.py):
+
+- SEEDS trainings from different beginnings are averaged. A mean of forests is a forest of all
+  their trees, so nothing is lost of what a forest offers.
+- Training sees each row half as often as elsewhere: a mean of forests forgives less than one that
+  each has gone too far.
+- Beyond HEDGED rows nothing is hedged: there it costs a little and protects from little. Where data
+  are scarce the default hedge pays, and stays.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hedgerow._warnings import ConstantFeatureWarning
+from hedgerow.ambiguity import ERM
+from hedgerow.describe.numbers import listed
+from hedgerow.estimator import RobustPolicy
+from hedgerow.fitting import default_ambiguity
+from hedgerow.rules import SoftForest
+from hedgerow.solvers import StochasticSolver, default_solver
+
+SEEDS = 3
+HEDGED = 5_000
+"""Rows up to which the default hedges."""
+FEWEST_STEPS = 500
+
+
+def learn_pooled(
+    template: RobustPolicy,
+    contexts: Any,
+    outcomes: np.ndarray,
+    weights: np.ndarray,
+    censored: np.ndarray | None,
+    seeds: int = SEEDS,
+    made: Sequence[str] = (),
+) -> RobustPolicy:
+    """Train on all rows, from several beginnings if the rule has a mean, and return that.
+
+    ``made`` are features that nobody chose, and nobody need be told if they never vary.
+    """
+    rows = len(outcomes)
+    policy: Any = clone(template)
+    if policy.ambiguity is None:
+        policy.ambiguity = ERM() if rows > HEDGED else default_ambiguity(rows)
+    rule = SoftForest() if policy.rule is None else policy.rule
+    together = rule.mean_of(seeds)
+    if policy.solver is None:
+        policy.solver = _solver(policy, rows)
+    first = policy.random_state if isinstance(policy.random_state, int | np.integer) else 0
+    found = []
+    for nth in range(1 if together is None else seeds):
+        own: Any = clone(policy)
+        own.set_params(random_state=int(first) + nth)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantFeatureWarning)
+            if nth:  # said once
+                warnings.simplefilter("ignore")
+            found.append(own.fit(contexts, outcomes, sample_weight=weights, censored=censored))
+    _tell_constant(found[0], made)
+    learned = [each for each in found if each.status_ != "constant"]
+    if together is None or len(learned) < seeds:
+        return (learned or found)[0]
+    mean = learned[0].rule_.averaged([each.rule_ for each in learned[1:]])
+    return learned[0].adopt(mean, together)
+
+
+def _tell_constant(policy: RobustPolicy, made: Sequence[str]) -> None:
+    """Warn of features that never vary, but for those that nobody chose."""
+    never = policy.feature_names_in_[policy.units_.x_factor == 0]
+    told = [str(name) for name in never if name not in made]
+    if told:
+        warnings.warn(
+            f"Feature(s) {listed(told)} never vary in the training data, or hardly, and are "
+            "ignored.",
+            ConstantFeatureWarning,
+            stacklevel=5,
+        )
+
+
+def _solver(policy: Any, rows: int) -> Any:
+    solver: StochasticSolver = default_solver(policy.ambiguity, rows)
+    return solver.set_params(steps=max(int(solver.steps) // 2, FEWEST_STEPS))

@@ -1,0 +1,147 @@
+"""Rows of a panel as a rule sees them: encoded, divided by their scale, with codes of the series.
+
+    x_rule = (known columns, columns counted like outcomes / scale, codes of the series),
+    y_rule = y / scale,          z = scale · f(x_rule)
+
+so that shops that sell ten and shops that sell a thousand share one rule. The scale of a row is its
+recent level where there is such a column, but not less than a share of what its series usually is
+and, if two levels are known (that of its weekday and that of all days), of the other one; without
+such columns it is what its series usually is (``series``).
+
+What a new series lacks of past outcomes is taken to be as usual: its scale.
+
+The codes stand for a series' id: three numbers, however many series there are. A new series has the
+codes of a middling one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.table_files import require_pandas
+from hedgerow.panels.series import SeriesFacts, SeriesKeys, scale_of_relatives
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CODES = ("series_size", "series_spread", "series_zeros")
+"""Logarithm of the scale, spread of outcomes over the scale, and share of outcomes that are 0."""
+LEAST_SHARE, LEAST_OF_ALL_DAYS = 0.05, 0.2
+"""Of a series' usual scale, and of the level of all days: a level below is taken to be that."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column of a panel is what.
+
+    Attributes
+    ----------
+    by : group columns
+    scaled : columns counted like outcomes
+    levels : columns with a row's recent level: none, one, or that of its weekday and of all days
+    apart : columns that are no features: time, outcome, and the like
+    """
+
+    by: tuple[str, ...]
+    scaled: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+
+    def features(self, table: pd.DataFrame) -> list[str]:
+        """Columns that are encoded."""
+        none = {*self.by, *self.apart} | ({*self.levels} - {*self.scaled})
+        return [name for name in table.columns if name not in none]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as a pooled rule sees them: contexts, scales, and places of their series."""
+
+    contexts: pd.DataFrame
+    scale: Float[np.ndarray, " rows"]
+    places: Int[np.ndarray, " rows"]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What turns a table into rows: columns, encoder, series and what is known of them."""
+
+    layout: Layout
+    encoder: TableEncoder
+    keys: SeriesKeys
+    facts: SeriesFacts
+
+    @classmethod
+    def learn(cls, layout: Layout, table: pd.DataFrame, outcomes: np.ndarray) -> Panel:
+        """Learn it from rows in the order of time."""
+        names = layout.features(table)
+        if not names:
+            raise ValueError("The panel has no columns besides groups and outcome to decide by.")
+        keys = SeriesKeys.of(table, layout.by)
+        facts = SeriesFacts.measure(outcomes, keys.places(table), keys)
+        return cls(layout, TableEncoder().fit(table[names]), keys, facts)
+
+    def plain(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Encoded features as they are, for rules of single series."""
+        return self.encoder.transform(table)
+
+    def rows(self, table: pd.DataFrame) -> Rows:
+        """Return rows as a pooled rule sees them."""
+        places = self.keys.places(table)
+        usual = self._usual(table, places)
+        lacking = [name for name in (*self.layout.scaled, *self.layout.levels) if name in table]
+        table = table.assign(**{name: table[name].fillna(_like(usual, table)) for name in lacking})
+        scale = usual
+        for share, name in zip((1.0, LEAST_OF_ALL_DAYS), self.layout.levels, strict=False):
+            least = LEAST_SHARE * usual if share == 1 else scale
+            scale = np.maximum(share * numeric_column(table, name), least)
+        divide = np.where(scale > 0, scale, 1.0)
+        contexts = self.plain(table)
+        scaled = [name for name in self.layout.scaled if name in contexts.columns]
+        contexts[scaled] = contexts[scaled].div(divide, axis=0)
+        for name, code in zip(CODES, self._codes(places, usual), strict=True):
+            contexts[name] = code
+        return Rows(contexts, scale, places)
+
+    def _usual(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
+        """What each row's series usually is; new ones are like their relatives."""
+        usual = self.facts.scale[places]
+        new = np.flatnonzero(places < 0)
+        if len(new):
+            wanted = SeriesKeys.of(table.iloc[new], self.layout.by)
+            like = scale_of_relatives(self.keys.values, self.facts.scale, wanted.values)
+            usual[new] = like[wanted.places(table.iloc[new])]
+        return usual
+
+    def _codes(self, places: np.ndarray, usual: np.ndarray) -> Sequence[np.ndarray]:
+        """What stands for a row's series."""
+        facts, known = self.facts, places >= 0
+        return (
+            np.log(np.maximum(usual, 1e-12 * max(float(self.facts.scale.max()), 1e-300))),
+            np.where(known, facts.spread[places], np.median(facts.spread)),
+            np.where(known, facts.zeros[places], np.median(facts.zeros)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What of it is no array, as plain values."""
+        columns = {name: list(value) for name, value in vars(self.layout).items()}
+        keys = [list(key) for key in self.keys.values]
+        return {**columns, "keys": keys, "encoder": self.encoder.to_json()}
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any], facts: SeriesFacts) -> Panel:
+        """Put it together again."""
+        columns = {name: tuple(plain[name]) for name in ("by", "scaled", "levels", "apart")}
+        keys = SeriesKeys(columns["by"], tuple(tuple(key) for key in plain["keys"]))
+        return cls(Layout(**columns), TableEncoder.from_json(plain["encoder"]), keys, facts)
+
+
+def _like(values: np.ndarray, table: pd.DataFrame) -> pd.Series:
+    """Values as a column of the table."""
+    return require_pandas().Series(values, index=table.index)
