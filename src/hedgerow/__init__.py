@@ -13,6 +13,7 @@ from hedgerow._version import __version__
 if TYPE_CHECKING:
     from hedgerow import (
         ambiguity,
+        baselines,
         data,
         datasets,
         decisions,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         forecasts,
         kernels,
         losses,
+        lots,
         metrics,
         plots,
         report,
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         Newsvendor,
         TwoStageLP,
     )
+    from hedgerow.lots import Lots
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
@@ -86,8 +89,8 @@ if TYPE_CHECKING:
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
 
 _MODULES = (
-    *("ambiguity", "data", "datasets", "decisions", "explain", "forecasts", "kernels", "losses"),
-    *("metrics", "plots", "report", "rules", "solvers", "theory"),
+    *("ambiguity", "baselines", "data", "datasets", "decisions", "explain", "forecasts"),
+    *("kernels", "losses", "lots", "metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
@@ -103,6 +106,7 @@ _HOMES = {
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",
     "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
+    "lots": "Lots",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",

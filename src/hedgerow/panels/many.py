@@ -66,7 +66,7 @@ def learn_many(
         for together in ([several[place] for place in batch] for batch in batches)
     )
     done: list[SeparateRules] = []
-    running = Parallel(n_jobs=n_jobs or 1, return_as="generator")(work)
+    running: Any = Parallel(n_jobs=n_jobs or 1, return_as="generator")(work)
     with stages(keep=False) as stage, stage("series") as report:
         for batch, learned in zip(batches, running, strict=True):
             done.append(learned)

@@ -28,11 +28,11 @@ from hedgerow.ambiguity import Ambiguity
 from hedgerow.data.nominal import Nominal
 from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy
-from hedgerow.stored import load
 from hedgerow.explain import Importance
 from hedgerow.losses import MeanVariance
 from hedgerow.rules import SoftForest
 from hedgerow.solvers import Solver
+from hedgerow.stored import load
 from hedgerow_studies.paper import market_study
 from hedgerow_studies.paper.market_study import MarketStudy
 from hedgerow_studies.paper.study import Cell, Row
@@ -142,7 +142,7 @@ def from_text(text: str) -> RobustPolicy:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tree.hedgerow"
         path.write_bytes(base64.b64decode(text))
-        return load(path)
+        return cast(RobustPolicy, load(path))
 
 
 # --------------------------------------------------------------------------- measuring
