@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -41,7 +42,7 @@ BETWEEN_LOOKS = 8
 MAPS = Path("/proc/self/maps")
 R = TypeVar("R")
 
-_compilations = 0
+_compilations: Counter[str] = Counter()
 _home: int | None = None
 
 
@@ -69,7 +70,7 @@ def program(function: Any = None, **settings: Any) -> Any:
         known = ready._cache_size()
         result = ready(*arguments, **named)
         if ready._cache_size() > known:
-            _count_compilation()
+            _count_compilation(function)
         return result
 
     return call
@@ -96,11 +97,17 @@ def release() -> None:
     gc.collect()
 
 
-def _count_compilation() -> None:
+def compilations() -> Counter[str]:
+    """How often each program has been compiled in this process, by its function's full name."""
+    return Counter(_compilations)
+
+
+def _count_compilation(function: Callable[..., Any]) -> None:
     """Look at the number of maps now and then, and let go if there are many."""
-    global _compilations
-    _compilations += 1
-    if _compilations % BETWEEN_LOOKS == 0 and memory_maps() > MOST_MAPS:
+    with FIRST:
+        _compilations[f"{function.__module__}.{function.__qualname__}"] += 1
+        look = _compilations.total() % BETWEEN_LOOKS == 0
+    if look and memory_maps() > MOST_MAPS:
         release()
 
 

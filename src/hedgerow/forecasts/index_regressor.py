@@ -27,6 +27,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+from hedgerow import ladder
 from hedgerow.data.spreads import Spreads
 from hedgerow.forecasts.cross_fitted import CrossFitted
 from hedgerow.forecasts.cross_fitting import Crossed, Split
@@ -44,8 +45,6 @@ STEPS, PACE = 60, 0.1
 """Steps of Adam for each of them, and their size, which falls to zero."""
 MOST_ROWS = 4000
 """Rows that directions are learned from, evenly spaced; curves are of all rows."""
-PADDED = 128
-"""Numbers of rows are filled up to multiples of this, so that similar tables share a program."""
 CHUNK = 16_384
 
 
@@ -155,7 +154,7 @@ def _paths(
     begin = np.stack(
         [slopes_of(contexts[w > 0], y[w > 0, None], w[w > 0]).directions[0] for w in parts]
     )
-    missing = -len(seen) % PADDED
+    missing = ladder.near(len(seen)) - len(seen)
     rows = np.pad(contexts, ((0, missing), (0, 0)))
     single = (begin, rows, np.pad(y, (0, missing)), np.pad(parts, ((0, 0), (0, missing))))
     found = _descents(*(np.asarray(part, np.float32) for part in single))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.programs import program
@@ -51,7 +52,8 @@ class SideBySide(NamedTuple):
     def rule(self, place: int) -> FittedRule:
         """Return the rule of one training."""
         both = self.state.average.rule, self.objective.fixed
-        return eqx.combine(*jax.tree_util.tree_map(lambda leaf: leaf[place], both))
+        own = jax.tree_util.tree_map(lambda leaf: jax.device_put(np.asarray(leaf)[place]), both)
+        return eqx.combine(*own)
 
 
 @program
