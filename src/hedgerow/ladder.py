@@ -5,6 +5,7 @@ ladder, with padding that has no mass:
 
     rows of a table       64, 256, 1024, 4096, …    drawn from: padding costs memory, and no time
     what is computed for  1, 2, 3, 4, 6, 8, 12, …   padding costs time: at most half as much again
+                          256, 512, 1024, …         at most as much again, where compiling costs more
     parts of many         64, 256, 1024, …          each full but the last: a quarter more at most
 
 Random numbers of the first rows of an array do not depend on how many rows follow, and what has no
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 
 LEAST, FOURFOLD, TWOFOLD = 2**6, 2**16, 2**20
+SHORTEST = 2**6
 
 
 def room(rows: int) -> int:
@@ -45,14 +47,19 @@ def near(size: int) -> int:
     return power * 3 // 4 if size <= power * 3 // 4 and power > 2 else power
 
 
+def doubling(size: int) -> int:
+    """The least of 256, 512, 1024, … that is at least ``size``."""
+    return max(256, 2 ** math.ceil(math.log2(size)))
+
+
 def piece(size: int, most: int) -> int:
     """Length of the equal parts that so many are taken in, each of at most ``most``.
 
-    A power of four: all of them if they are few, else at most a quarter, but at least LEAST. A
-    power of two where ``most`` is less than that.
+    A power of four: all of them if they are few, else at most a quarter, but SHORTEST. A power
+    of two where ``most`` is less than that.
     """
     few = 4 ** math.ceil(math.log2(max(size, 1)) / 2)
-    wanted = min(few, max(LEAST, size // 4))
-    if most < min(wanted, LEAST):
+    wanted = min(few, max(SHORTEST, size // 4))
+    if most < min(wanted, SHORTEST):
         return 2 ** int(math.log2(max(most, 1)))
     return 4 ** int(math.log2(min(wanted, most)) / 2)
