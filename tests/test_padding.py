@@ -109,9 +109,7 @@ def test_residual_nominals_do_not_depend_on_it(more_room):
     more_room()
     many = hr.ResidualNominal().build(X, Y[:, None], weights)
     np.testing.assert_allclose(many.outcomes, few.outcomes, rtol=1e-5)
-    np.testing.assert_allclose(
-        ForestRegressor().fit(X, Y).predict(X), forest.predict(X), rtol=1e-5
-    )
+    np.testing.assert_allclose(ForestRegressor().fit(X, Y).predict(X), forest.predict(X), rtol=1e-5)
 
 
 @pytest.mark.slow

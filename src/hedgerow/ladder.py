@@ -5,7 +5,7 @@ ladder, with padding that has no mass:
 
     rows of a table       64, 256, 1024, 4096, …    drawn from: padding costs memory, and no time
     what is computed for  1, 2, 3, 4, 6, 8, 12, …   padding costs time: at most half as much again
-                          256, 512, 1024, …         at most as much again, where compiling costs more
+                          256, 512, 1024, …         at most as much again: few are compiled
     parts of many         64, 256, 1024, …          each full but the last: a quarter more at most
 
 Random numbers of the first rows of an array do not depend on how many rows follow, and what has no

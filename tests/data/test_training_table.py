@@ -133,7 +133,9 @@ class TestPadding:
     def test_draws_do_not_depend_on_it(self, size, weights):
         """Where there is more room than needed, a batch has more places, without mass."""
         table = built(weights=weights)[2]
-        large = TrainingTable.alike([table, built(RNG.normal(size=(300, 2)), np.ones((300, 1)), np.ones(300))[2]])[0]
+        large = TrainingTable.alike(
+            [table, built(RNG.normal(size=(300, 2)), np.ones((300, 1)), np.ones(300))[2]]
+        )[0]
         assert len(large.contexts) == 1024
         few, many = drawn(table, size, 20), drawn(large, size, 20)
         places = few.mass.shape[1]

@@ -48,8 +48,9 @@ class Batch(NamedTuple):
     """Some contexts with their outcomes, in working units.
 
     ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
-    distribution m_k; 0 for those that only fill up the places. ``modes``, where known, are points around which a context's mass gathers when
-    it is moved. ``low`` is what outcomes of censored rows do not fall below; None: there are none.
+    distribution m_k, and 0 for one that only fills up the places. ``modes``, where known, are points
+    around which a context's mass gathers when it is moved. ``low`` is what outcomes of censored rows
+    do not fall below; None: there are none.
     """
 
     contexts: Float[Array, "b d"]
@@ -138,7 +139,7 @@ class TrainingTable(eqx.Module):
         return np.diff(ticks, prepend=0.0) / (WHOLE - 1)
 
     def draw(self, key: PRNGKeyArray, size: int) -> Batch:
-        """Draw a minibatch of ``size`` contexts with their outcomes, or of all there is room for."""
+        """Draw a minibatch of ``size`` contexts with their outcomes, or of all there is."""
         size = min(size, len(self.contexts))
         key_context, key_outcome = jax.random.split(key)
         contexts, mass = self._draw_contexts(key_context, size)
@@ -179,8 +180,8 @@ class TrainingTable(eqx.Module):
         piece = jnp.uint32(min(WHOLE // size, WHOLE - 1))
         offset = jax.random.bits(key, (size,), jnp.uint32) % piece
         tick = jnp.arange(size, dtype=jnp.uint32) * piece + offset
-        drawn = jnp.searchsorted(self.ticks, tick, side="right").astype(jnp.int32)
-        drawn = jnp.minimum(drawn, self.total - 1)
+        drawn = jnp.searchsorted(self.ticks, tick, side="right", method="scan_unrolled")
+        drawn = jnp.minimum(drawn.astype(jnp.int32), self.total - 1)
         share = jnp.diff(self.ticks[:size], prepend=jnp.zeros(1, jnp.uint32))
         all_of_them = self.total <= size
         mass = jnp.where(all_of_them, share.astype(jnp.float32) * 2.0**-32, 1 / size)

@@ -48,7 +48,7 @@ def tracked_step(
     """Mix this step's log-averages into the trackers, and differentiate with what they say.
 
     ``logs`` are the logarithms that are followed, ``share`` is β. What was never visited takes this
-    step's log-average as it is, and what only fills a batch up, without mass, is not remembered. The
+    step's log-average as it is; what only fills a batch up, without mass, is not remembered. The
     step's memory is the trackers.
     """
     batch, key = drawn
