@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -76,20 +75,20 @@ class Component(BaseEstimator, ABC):
 
 def single(tree: Any) -> Any:
     """Return a tree with every float in float32; cast by numpy, which compiles nothing."""
-
-    def cast(leaf: Any) -> jax.Array:
-        array = np.asarray(leaf)
-        return jnp.asarray(array.astype(np.float32) if array.dtype.kind == "f" else array)
-
-    return jax.tree_util.tree_map(cast, tree)
+    return _cast(tree, np.float32)
 
 
 def double(tree: Any) -> Any:
     """Return a tree with every float in float64; to be asked for under ``jax.enable_x64``."""
+    return _cast(tree, np.float64)
+
+
+def _cast(tree: Any, dtype: Any) -> Any:
+    """Arrays of their own on the device; ``jnp.asarray`` would compile a program for each shape."""
 
     def cast(leaf: Any) -> jax.Array:
-        array = jnp.asarray(leaf)
-        return array.astype(jnp.float64) if jnp.issubdtype(array.dtype, jnp.floating) else array
+        array = np.asarray(leaf)
+        return jax.device_put(np.array(array, dtype if array.dtype.kind == "f" else array.dtype))
 
     return jax.tree_util.tree_map(cast, tree)
 

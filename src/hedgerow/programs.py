@@ -5,14 +5,15 @@ again to compile our training loops, which then run more slowly (``python -m
 benchmarks.compilation``), so programs are compiled by the older one for as long as XLA has it.
 Nothing global is set.
 
-Every new shape is compiled anew, and a compiled program keeps dozens of memory maps. A process may
-have 65,530 of them (Linux), after which LLVM, and with it the interpreter, dies. So programs are
-let go when the process has many maps; what is needed again is compiled again.
+Every new shape is compiled anew. Shapes are few (``ladder``), but a process may see many kinds of
+fits, and a compiled program keeps dozens of memory maps. A process may have 65,530 of them (Linux),
+after which LLVM, and with it the interpreter, dies. So programs are let go when the process has
+many maps; what is needed again is compiled again.
 
 JAX's own programs and traces go with them. It makes some for each new shape outside of ours
-(``jnp.asarray`` of an array is one, and holds a megabyte) and keeps up to 2,048 of each kind; a
-process that kept them would grow to several gigabytes. Programs of others in the same process are
-compiled again as well: JAX lets go of all traces or of none.
+(``jnp.asarray`` of an array is one, and holds a megabyte; ``jax.device_put`` compiles nothing) and
+keeps up to 2,048 of each kind; a process that kept them would grow to several gigabytes. Programs
+of others in the same process are compiled again as well: JAX lets go of all traces or of none.
 
 A program is called from outside any other; what is called inside of one is a plain function. None
 can run in a process that was forked after one has run: JAX's threads are not there, and it would
@@ -21,8 +22,10 @@ wait for them forever.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from pathlib import Path
@@ -41,7 +44,7 @@ BETWEEN_LOOKS = 8
 MAPS = Path("/proc/self/maps")
 R = TypeVar("R")
 
-_compilations = 0
+_compilations: Counter[str] = Counter()
 _home: int | None = None
 
 
@@ -69,7 +72,7 @@ def program(function: Any = None, **settings: Any) -> Any:
         known = ready._cache_size()
         result = ready(*arguments, **named)
         if ready._cache_size() > known:
-            _count_compilation()
+            _count_compilation(function)
         return result
 
     return call
@@ -91,16 +94,34 @@ def memory_maps() -> int:
 
 
 def release() -> None:
-    """Let go of every compiled program, and of what JAX keeps to make it."""
+    """Let go of every compiled program, and of what JAX keeps to make it.
+
+    What compiling allocated goes back to the system: glibc would keep it, 10 MB for every program.
+    """
     jax.clear_caches()
     gc.collect()
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
 
 
-def _count_compilation() -> None:
+@cache
+def _malloc_trim() -> Any:
+    """Return glibc's function of that name; None where the C library is another one."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+
+
+def compilations() -> Counter[str]:
+    """How often each program has been compiled in this process, by its function's full name."""
+    return Counter(_compilations)
+
+
+def _count_compilation(function: Callable[..., Any]) -> None:
     """Look at the number of maps now and then, and let go if there are many."""
-    global _compilations
-    _compilations += 1
-    if _compilations % BETWEEN_LOOKS == 0 and memory_maps() > MOST_MAPS:
+    with FIRST:
+        _compilations[f"{function.__module__}.{function.__qualname__}"] += 1
+        look = _compilations.total() % BETWEEN_LOOKS == 0
+    if look and memory_maps() > MOST_MAPS:
         release()
 
 

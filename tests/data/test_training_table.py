@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 import hedgerow as hr
 from hedgerow.data import TrainingTable, Units
@@ -67,15 +68,22 @@ class TestDraw:
         """Equal masses: ten places in a hundred contexts never meet."""
         _, _, table = built(np.arange(100.0)[:, None], np.arange(100.0)[:, None], np.ones(100))
         places = drawn(table, 10, 500).context_slot
-        assert table.ticks is None
         np.testing.assert_array_equal(places // 10, np.tile(np.arange(10), (500, 1)))
         assert len(np.unique(places)) == 100
 
-    def test_a_batch_as_large_as_the_table_is_the_table(self):
-        _, _, table = built(weights=np.ones(50))
+    @pytest.mark.parametrize("weights", [np.ones(50), WEIGHTS])
+    def test_a_batch_as_large_as_the_table_is_the_table(self, weights):
+        """Every context once, with its mass; what fills the batch up has none."""
+        nominal, _, table = built(weights=weights)
         batch = table.draw(jax.random.key(0), 64)
-        np.testing.assert_array_equal(batch.context_slot, np.arange(50))
-        np.testing.assert_allclose(np.sum(batch.mass), 1, rtol=1e-6)
+        np.testing.assert_array_equal(batch.context_slot, np.arange(64))
+        np.testing.assert_allclose(batch.mass[:50], nominal.context_mass, rtol=1e-6)
+        np.testing.assert_array_equal(batch.mass[50:], 0)
+
+    def test_a_batch_has_no_more_places_than_the_table(self):
+        _, _, table = built()
+        assert len(table.contexts) == 64
+        assert len(table.draw(jax.random.key(0), 1000).mass) == 64
 
     def test_large_contexts_are_sampled_without_bias(self):
         tied, outcomes = np.zeros((300, 1)), np.random.default_rng(0).normal(size=(300, 1))
@@ -102,7 +110,54 @@ def test_masses_are_kept_to_32_bits():
     np.testing.assert_allclose(table.masses(), nominal.context_mass, atol=2.0**-31)
     assert table.masses().sum() == pytest.approx(1, abs=1e-12)
     equal = built(weights=np.ones(50))[2]
-    np.testing.assert_array_equal(equal.masses(), np.full(50, 1 / 50))
+    np.testing.assert_allclose(equal.masses(), np.full(50, 1 / 50), atol=2.0**-31)
+
+
+class TestPadding:
+    def test_lengths_are_on_the_ladder_and_change_together(self):
+        """Contexts of any number up to the next size, each with some outcomes: one shape."""
+        shapes = set()
+        for n in (65, 100, 256):
+            nominal = hr.ResidualNominal(regressor=Ridge(), outcomes=5).build(
+                RNG.normal(size=(n, 2)), RNG.normal(size=(n, 1)), np.ones(n)
+            )
+            table = TrainingTable.build(nominal, Units.measure(nominal, LOSS), 8)
+            shapes.add(str(jax.tree.map(np.shape, table)))
+            assert int(table.total) == n
+            assert len(table.contexts) == 256
+            assert table.most_outcomes == 6
+        assert len(shapes) == 1
+
+    @pytest.mark.parametrize("size", [16, 64, 200])
+    @pytest.mark.parametrize("weights", [np.ones(50), WEIGHTS])
+    def test_draws_do_not_depend_on_it(self, size, weights):
+        """Where there is more room than needed, a batch has more places, without mass."""
+        table = built(weights=weights)[2]
+        large = TrainingTable.alike(
+            [table, built(RNG.normal(size=(300, 2)), np.ones((300, 1)), np.ones(300))[2]]
+        )[0]
+        assert len(large.contexts) == 1024
+        few, many = drawn(table, size, 20), drawn(large, size, 20)
+        places = few.mass.shape[1]
+        for name in ("contexts", "outcomes", "outcome_mass", "mass", "context_slot"):
+            found = getattr(many, name)
+            np.testing.assert_array_equal(found[:, :places], getattr(few, name))
+        np.testing.assert_array_equal(many.mass[:, places:], 0)
+
+    def test_padding_is_finite_and_brings_outcomes(self):
+        table = built()[2]
+        batch = table.gather(jnp.arange(64), jnp.ones(64))
+        np.testing.assert_allclose(batch.outcome_mass.sum(axis=1), 1, rtol=1e-6)
+        assert np.all(np.isfinite(batch.outcomes))
+        assert np.all(np.isfinite(batch.contexts))
+
+    def test_there_is_room_for_a_tracker_of_every_context_and_entry(self):
+        tied = np.repeat(X[:30], 3, axis=0)
+        nominal, _, table = built(tied, np.arange(90.0)[:, None], np.ones(90))
+        assert len(nominal.entry_outcome) == 90
+        assert table.slots(30) == len(table.contexts) == 64
+        assert table.slots(90) == len(table.entry_outcome) == 256
+        assert table.slots(1) == 64
 
 
 class TestAlike:
@@ -114,19 +169,20 @@ class TestAlike:
 
     def test_smaller_tables_are_padded_with_contexts_that_are_never_drawn(self):
         """Shapes become equal, draws stay those of the table's own masses."""
-        tied = np.repeat(X[:7], 5, axis=0)
-        few, many = built(X[:20], Y[:20], WEIGHTS[:20])[2], built(tied, Y[:35], np.ones(35))[2]
-        padded = TrainingTable.alike([few, many])
+        tied = np.repeat(X[:7], 15, axis=0)
+        few = built(X[:20], Y[:20], WEIGHTS[:20])
+        many = built(tied, RNG.normal(size=(105, 1)), np.ones(105))
+        more = built(RNG.normal(size=(70, 2)), RNG.normal(size=(70, 1)), np.ones(70))
+        padded = TrainingTable.alike([table for *_, table in (few, many, more)])
         shapes = [[leaf.shape for leaf in jax.tree.leaves(table)] for table in padded]
-        assert shapes[0] == shapes[1]
-        assert padded[0].most_outcomes == padded[1].most_outcomes == 5
-        for before, after in zip((few, many), padded, strict=True):
-            n = len(before.contexts)
-            np.testing.assert_allclose(after.masses()[:n], before.masses(), atol=2.0**-30)
-            np.testing.assert_allclose(after.masses()[n:], 0, atol=2.0**-31)
-            batches = drawn(after, 8, 2000)
+        assert shapes[0] == shapes[1] == shapes[2]
+        assert {table.most_outcomes for table in padded} == {8}
+        for (nominal, *_), table in zip((few, many, more), padded, strict=True):
+            mass, n = nominal.context_mass, len(nominal.contexts)
+            np.testing.assert_allclose(table.masses(), mass, atol=2.0**-30)
+            batches = drawn(table, 6, 2000)
             assert batches.context_slot.max() < n
-            frequency = np.bincount(batches.context_slot.ravel(), minlength=n) / 16_000
-            # 16,000 stratified draws: standard error below 0.002
-            np.testing.assert_allclose(frequency, before.masses(), atol=8e-3)
+            frequency = np.bincount(batches.context_slot.ravel(), minlength=n) / 12_000
+            # 12,000 stratified draws: standard error below 0.002
+            np.testing.assert_allclose(frequency, mass, atol=8e-3)
             np.testing.assert_allclose(batches.outcome_mass.sum(axis=-1), 1, rtol=1e-5)

@@ -1,5 +1,6 @@
 """A curve of one score: found where lines and trees fail, in any units, with a typo or two."""
 
+import jax
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -9,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import hedgerow as hr
 from hedgerow.forecasts import index_regressor
 from hedgerow.forecasts.cross_fitting import splits_of
+from hedgerow.forecasts.squares import SquaredError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 6))
@@ -44,20 +46,30 @@ def test_a_curve_is_the_weighted_mean_of_what_is_near():
     np.testing.assert_allclose(curve.at(X[:5]), expected, rtol=1e-10)
 
 
-def test_the_criterion_leaves_every_row_out():
-    """As written out: the curve of all rows but one, read at that one."""
-    b, n = np.array([1.0, -1.0, 0.5, 0, 0, 0]), 20
+@pytest.mark.parametrize("typo", [0.0, 50.0])
+def test_the_slope_is_that_of_a_criterion_that_leaves_every_row_out(typo):
+    """As written out: the curve of all rows but one, read at that one; by finite differences."""
+    n = 20
     weights = RNG.uniform(0.5, 1.5, n)
-    total = 0.0
-    for i in range(n):
-        others = np.arange(n) != i
-        curve = index_regressor.Curve.of(b, X[:n][others], Y[:n][others], weights[others])
-        found = index_regressor._near(X[[i]] @ b)
-        guess = (found @ curve.totals) / (found @ curve.counts + index_regressor.PRIOR)
-        total += weights[i] * float(guess[0] - Y[i]) ** 2
-    expected = (total + 0.3 * b @ b) / weights.sum()
-    found = index_regressor._criterion(b, X[:n], Y[:n], weights, 0.3)
-    assert float(found) == pytest.approx(expected, rel=1e-4)  # float32
+    weights[3] = 0.0
+    y = Y[:n] + typo * (np.arange(n) == 5)
+    b = np.array([1.0, -1.0, 0.5, 0.1, 0, 0])
+
+    def criterion(b):
+        total = 0.0
+        for i in range(n):
+            others = np.arange(n) != i
+            curve = index_regressor.Curve.of(b, X[:n][others], y[others], weights[others])
+            found = index_regressor._near(X[[i]] @ b)
+            guess = (found @ curve.totals) / (found @ curve.counts + index_regressor.PRIOR)
+            total += 2 * weights[i] * SquaredError()(guess, y[[i]])
+        return (total + 0.3 * b @ b) / weights.sum()
+
+    steps = 1e-5 * np.eye(6)
+    expected = [(criterion(b + step) - criterion(b - step)) / 2e-5 for step in steps]
+    with jax.enable_x64(True):
+        found = index_regressor._slope(b, X[:n], y, weights, 0.3)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_direction_is_found():

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow import _checks
+from hedgerow import _checks, ladder
 from hedgerow._components import ABSENT
 from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
@@ -33,6 +33,8 @@ from hedgerow.rules import FittedRule
 
 EPSILONS, TEMPERATURES = (1e-10, 1e6), (1e-8, 1e7)
 """Working units within which ε and λε can be told from 0, and from infinity, in float32."""
+MOST_CENTRES = 2**16
+"""Normalisers that are computed at a time."""
 PINNED = 1e-6
 """Of its own size: what an adversary with "auto" scales moves an outcome by that never varied."""
 
@@ -191,11 +193,12 @@ class SinkhornAmbiguity(TransportAmbiguity):
             None if isinstance(self.x_scale, str) else units.x_spread,
         )
         outcomes = _mean_log_normaliser(
-            _cut(around.outcome, nominal, units),
+            around.outcome,
             setting.outcome_nodes,
             units.outcomes(nominal.outcomes, np.float64)[nominal.entry_outcome],
             nominal.joint_mass(),
             None if isinstance(self.y_scale, str) else units.y_unit,
+            None if nominal.entry_low is None else nominal.entry_low / units.y_unit,
         )
         return -float(self.epsilon) * (contexts + outcomes)
 
@@ -262,25 +265,27 @@ def _around_modes(
     return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
 
 
-def _cut(kernel: Kernel, nominal: NominalDistribution, units: Units) -> Kernel:
-    """The outcome kernel of all entries: those of censored rows are cut from below."""
-    low = nominal.entry_low
-    return kernel if low is None else kernel.above(jnp.asarray(low / units.y_unit))
-
-
 def _mean_log_normaliser(
     kernel: Kernel,
     nodes: Nodes | None,
     centres: np.ndarray,
     mass: np.ndarray,
     unit: np.ndarray | None,
+    low: np.ndarray | None = None,
 ) -> float:
     """Mean log-normaliser over Lebesgue measure in ``unit`` (None: in the kernel's scales).
 
-    Over a discrete reference measure, where there is one, which has no unit.
+    Over a discrete reference measure, where there is one, which has no unit. Kernels of censored
+    outcomes are cut from below, each where ``low`` says.
     """
     measure = None if nodes is None else nodes.reference()
-    mean = float(mass @ np.asarray(_log_normalisers(kernel, measure, jnp.asarray(centres))))
+    size = ladder.piece(len(centres), MOST_CENTRES)
+    rows = np.pad(np.arange(len(centres)), (0, -len(centres) % size), mode="edge")
+    each = [
+        _log_normalisers(kernel, measure, centres[some], None if low is None else low[some])
+        for some in rows.reshape(-1, size)
+    ]
+    mean = float(mass @ np.concatenate(each)[: len(centres)])
     if measure is not None:
         return mean
     scale = np.asarray(kernel.scale)
@@ -290,8 +295,9 @@ def _mean_log_normaliser(
 
 @program
 def _log_normalisers(
-    kernel: Kernel, measure: Any, centres: Float[Array, "b d"]
+    kernel: Kernel, measure: Any, centres: Float[Array, "b d"], low: Float[Array, "b d"] | None
 ) -> Float[Array, " b"]:
+    kernel = kernel if low is None else kernel.above(low)
     if measure is not None:
         return measure.log_normaliser(kernel, centres)
     return kernel.log_normaliser(centres)

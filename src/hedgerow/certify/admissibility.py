@@ -73,8 +73,8 @@ def smallest_penalty_for(
     home = np.zeros(contexts.shape[1])
     neediest, needed = home, 0.0
     if loss.needed_penalty(around.outcome) is not None:
-        rows = np.linspace(0, len(contexts) - 1, min(STARTS, len(contexts))).astype(int)
-        found = _largest_need(rule, loss, around, jnp.asarray(contexts[rows]))
+        rows = np.linspace(0, len(contexts) - 1, STARTS).astype(int)  # of few some are there twice
+        found = _largest_need(rule, loss, around, contexts[rows])
         neediest, needed = np.asarray(found[0]), float(found[1])
     if rule.is_bounded() and needed == 0:
         return Need(0.0)

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow import ladder
 from hedgerow._components import double
 from hedgerow.ambiguity import Ambiguity, Perturbed, Problem, Setting, decide
 from hedgerow.ambiguity.ascent import summits
@@ -88,7 +89,8 @@ class Moments:
         self.replicates = replicates
         self.rule = double(rule)
         nominal = problem.nominal
-        self._table = TrainingTable.build(nominal, problem.units, nominal.most_outcomes, np.float64)
+        most = ladder.near(nominal.most_outcomes)
+        self._table = TrainingTable.build(nominal, problem.units, most, np.float64)
         self.nodes, self._at_once = self._effort()
         self._batches = [
             self.gather(contexts[rows], mass) for rows, mass in self._rows_and_shares()
@@ -118,8 +120,7 @@ class Moments:
         moments, slopes, mass, replicates = (
             np.concatenate([np.asarray(piece[i]) for piece in pieces], axis=-2) for i in range(4)
         )
-        rows = len(moments)
-        padding = 2 ** math.ceil(math.log2(rows)) - rows  # few lengths, few programs
+        padding = ladder.room(len(moments)) - len(moments)
         moments, slopes, mass = (
             np.pad(part, ((0, padding), (0, 0))) for part in (moments, slopes, mass)
         )
@@ -157,7 +158,7 @@ class Moments:
         """Where every context is moved: laid out once if the points serve every penalty."""
         if self._seen is not None:
             return self._seen
-        model = _priced(self.model, None if penalty is None else jnp.asarray(penalty))
+        model = _priced(self.model, None if penalty is None else jax.device_put(penalty))
         seen = [
             _perturb(self.rule, model, self.setting, batch, keys)
             for batch, keys in zip(self._batches, self._keys, strict=True)
@@ -187,7 +188,7 @@ class Moments:
         if seen.outcomes is not None:
             terms = seen.outcomes.shape[2] * loss.terms
         exponents = nodes * self._table.most_outcomes * terms
-        return nodes, int(np.clip(EXPONENTS_AT_ONCE // exponents, 1, len(self.contexts)))
+        return nodes, ladder.piece(len(self.contexts), EXPONENTS_AT_ONCE // exponents)
 
 
 def _priced(model: Ambiguity, penalty: Array | None) -> Ambiguity:

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from hedgerow import ladder
 from hedgerow.ambiguity import Problem, decide
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo
@@ -126,20 +128,20 @@ class _Scanner:
         self._low, self._high = contexts.min(axis=0), contexts.max(axis=0)
         self._rule, self._loss = rule, setting.loss
         start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
-        slots = np.arange(count.max())
+        slots = np.arange(ladder.near(int(count.max())))
         entries = start + np.where(slots < count, slots, 0)
         outcomes = units.outcomes(nominal.outcomes, np.float64)
         whole = Batch(
-            contexts=jnp.asarray(self.homes),
-            mass=jnp.asarray(nominal.context_mass[asked]),
-            outcomes=jnp.asarray(outcomes[nominal.entry_outcome[entries]]),
-            outcome_mass=jnp.asarray(np.where(slots < count, nominal.entry_mass[entries], 0.0)),
-            context_slot=jnp.asarray(asked),
-            entry_slot=jnp.asarray(entries),
+            contexts=jax.device_put(self.homes),
+            mass=jax.device_put(nominal.context_mass[asked]),
+            outcomes=jax.device_put(outcomes[nominal.entry_outcome[entries]]),
+            outcome_mass=jax.device_put(np.where(slots < count, nominal.entry_mass[entries], 0.0)),
+            context_slot=jax.device_put(asked),
+            entry_slot=jax.device_put(entries),
         )
         # where outcomes move on their own, one of each context is looked at
         one = np.random.default_rng([seed, 1]).integers(count)
-        moving = problem.working.movers(whole, jnp.asarray(one))
+        moving = problem.working.movers(whole, jax.device_put(one))
         self._outcomes = np.asarray(moving.outcomes)
         self._mass: np.ndarray = np.asarray(moving.outcome_mass)
         self._at_home = self._mean_losses(self.homes[:, None])
@@ -278,5 +280,5 @@ def _mean_losses(
     mass: Float[Array, "k n"],
 ) -> Float[Array, " p"]:
     """Mean loss of each point's owner's outcomes under the decision at the point."""
-    z = decide(rule, jnp.asarray(points))
+    z = decide(rule, points)
     return jnp.sum(mass[owner] * loss(z[:, None, :], outcomes[owner]), axis=1)

@@ -3,7 +3,12 @@
 Contexts are drawn with probability m_k, stratified: the unit interval is cut into as many pieces
 as the batch has places, and each place draws from its own piece. Cumulative masses are 32-bit
 integers, so that a million contexts keep their exact shares where float32 would blur them. A step
-costs O(batch · log contexts), whatever the number of rows.
+costs O(batch · log contexts), whatever the number of rows. Where there are no more contexts than a
+batch has places, it is all of them, each with its mass.
+
+Arrays have lengths on a ladder (``hedgerow.ladder``), so that tables of any length share programs:
+``total`` contexts come first, and those that follow are padding without mass, which is never drawn,
+or drawn with mass 0 to fill a batch.
 
 A context with at most ``outcomes_per_context`` outcomes brings all of them. A larger one brings a
 systematic sample of that size, in the order of its outcomes, the same for all its nodes.
@@ -21,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
+from hedgerow import ladder
 from hedgerow.data.nominal import NominalDistribution
 from hedgerow.data.units import Units
 
@@ -32,6 +38,7 @@ PADDED = (
     "count",
     "entry_outcome",
     "entry_mass",
+    "ticks",
     "entry_low",
 )
 """What is lengthened so that tables have one shape."""
@@ -41,8 +48,9 @@ class Batch(NamedTuple):
     """Some contexts with their outcomes, in working units.
 
     ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
-    distribution m_k. ``modes``, where known, are points around which a context's mass gathers when
-    it is moved. ``low`` is what outcomes of censored rows do not fall below; None: there are none.
+    distribution m_k, and 0 for one that only fills up the places. ``modes``, where known, are points
+    around which a context's mass gathers when it is moved. ``low`` is what outcomes of censored rows
+    do not fall below; None: there are none.
     """
 
     contexts: Float[Array, "b d"]
@@ -56,7 +64,7 @@ class Batch(NamedTuple):
 
 
 class TrainingTable(eqx.Module):
-    """Contexts, outcomes and masses in working units."""
+    """Contexts, outcomes and masses in working units, padded; ``total`` contexts are no padding."""
 
     contexts: Float[Array, "contexts d"]
     outcomes: Float[Array, "rows y"]
@@ -64,7 +72,8 @@ class TrainingTable(eqx.Module):
     count: Int[Array, " contexts"]
     entry_outcome: Int[Array, " entries"]
     entry_mass: Float[Array, " entries"]
-    ticks: UInt32[Array, " contexts"] | None
+    ticks: UInt32[Array, " contexts"]
+    total: Int[Array, ""]
     most_outcomes: int = eqx.field(static=True)
     entry_low: Float[Array, "entries y"] | None = None
 
@@ -76,64 +85,65 @@ class TrainingTable(eqx.Module):
         outcomes_per_context: int,
         dtype: type[np.floating] = np.float32,
     ) -> TrainingTable:
-        """Move a nominal distribution to the device, in working units."""
-        equal = np.ptp(nominal.context_mass) == 0
+        """Move a nominal distribution to the device, in working units, with room on the ladder."""
+        total = len(nominal.contexts)
         cumulative = np.cumsum(nominal.context_mass)
         ticks = np.minimum(np.rint(cumulative / cumulative[-1] * WHOLE), WHOLE - 1)
-        low = nominal.entry_low
+        low, most = nominal.entry_low, ladder.near(nominal.most_outcomes)
+        arrays = {
+            "contexts": units.contexts(nominal.contexts, dtype),
+            "outcomes": units.outcomes(nominal.outcomes, dtype),
+            "start": nominal.start.astype(np.int32),
+            "count": nominal.count.astype(np.int32),
+            "entry_outcome": nominal.entry_outcome.astype(np.int32),
+            "entry_mass": nominal.entry_mass.astype(dtype),
+            "ticks": ticks.astype(np.uint32),
+        }
+        if low is not None:
+            arrays["entry_low"] = _low_end(low, units, dtype)
         return cls(
-            contexts=jnp.asarray(units.contexts(nominal.contexts, dtype)),
-            outcomes=jnp.asarray(units.outcomes(nominal.outcomes, dtype)),
-            start=jnp.asarray(nominal.start.astype(np.int32)),
-            count=jnp.asarray(nominal.count.astype(np.int32)),
-            entry_outcome=jnp.asarray(nominal.entry_outcome.astype(np.int32)),
-            entry_mass=jnp.asarray(nominal.entry_mass.astype(dtype)),
-            ticks=None if equal else jnp.asarray(ticks.astype(np.uint32)),
-            most_outcomes=min(nominal.most_outcomes, outcomes_per_context),
-            entry_low=None if low is None else jnp.asarray(_low_end(low, units, dtype)),
+            **{
+                name: _on_device(array, ladder.room_beside(total, len(array)))
+                for name, array in arrays.items()
+            },
+            total=jax.device_put(np.int32(total)),
+            most_outcomes=min(most, outcomes_per_context),
         )
 
     @staticmethod
-    def alike(tables: Sequence[TrainingTable], at_least: int = 0) -> list[TrainingTable]:
-        """Return tables of one shape, the smaller ones padded with contexts that have no mass.
-
-        ``at_least`` is the least size that everything is padded to; 0: none.
-        """
-        shapes = [[leaf.shape for leaf in jax.tree_util.tree_leaves(table)] for table in tables]
+    def alike(tables: Sequence[TrainingTable]) -> list[TrainingTable]:
+        """Return tables of one shape, the smaller ones padded with contexts that have no mass."""
         most = max(table.most_outcomes for table in tables)
-        if not at_least and all(shape == shapes[0] for shape in shapes):
-            return [replace(table, most_outcomes=most) for table in tables]
         sizes = {
-            name: max(at_least, *(len(getattr(table, name)) for table in tables))
+            name: max(len(getattr(table, name)) for table in tables)
             for name in PADDED
             if getattr(tables[0], name) is not None
         }
         return [table._padded(sizes, most) for table in tables]
 
     def _padded(self, sizes: dict[str, int], most_outcomes: int) -> TrainingTable:
-        padded = {
-            name: jnp.asarray(_lengthened(np.asarray(getattr(self, name)), size))
+        longer = {
+            name: _on_device(np.asarray(getattr(self, name)), size)
             for name, size in sizes.items()
+            if len(getattr(self, name)) < size
         }
-        ticks = np.minimum(np.rint(np.cumsum(self.masses()) * WHOLE), WHOLE - 1)
-        ticks = np.pad(ticks, (0, sizes["contexts"] - len(ticks)), constant_values=WHOLE - 1)
-        return replace(
-            self, **padded, ticks=jnp.asarray(ticks.astype(np.uint32)), most_outcomes=most_outcomes
-        )
+        return replace(self, **longer, most_outcomes=most_outcomes)
+
+    def slots(self, count: int) -> int:
+        """Room for so many trackers: for each context, or for each entry."""
+        return ladder.room_beside(int(self.total), count)
 
     def masses(self) -> np.ndarray:
-        """m_k, as far as 32 bits tell."""
-        if self.ticks is None:
-            return np.full(len(self.contexts), 1 / len(self.contexts))
-        return np.diff(np.asarray(self.ticks, np.float64), prepend=0.0) / (WHOLE - 1)
+        """m_k of the contexts that are no padding, as far as 32 bits tell."""
+        ticks = np.asarray(self.ticks, np.float64)[: int(self.total)]
+        return np.diff(ticks, prepend=0.0) / (WHOLE - 1)
 
     def draw(self, key: PRNGKeyArray, size: int) -> Batch:
-        """Draw a minibatch of ``size`` contexts with their outcomes."""
+        """Draw a minibatch of ``size`` contexts with their outcomes, or of all there is."""
+        size = min(size, len(self.contexts))
         key_context, key_outcome = jax.random.split(key)
-        contexts = self._draw_contexts(key_context, size)
-        equal = jnp.full(len(contexts), 1 / len(contexts), self.contexts.dtype)
-        phase = jax.random.uniform(key_outcome, (len(contexts), 1))
-        return self.gather(contexts, equal, phase)
+        contexts, mass = self._draw_contexts(key_context, size)
+        return self.gather(contexts, mass, jax.random.uniform(key_outcome, (size, 1)))
 
     def gather(
         self,
@@ -163,23 +173,32 @@ class TrainingTable(eqx.Module):
             low=None if self.entry_low is None else self.entry_low[entries],
         )
 
-    def _draw_contexts(self, key: PRNGKeyArray, size: int) -> Int[Array, " b"]:
-        total = len(self.contexts)
-        if size >= total and self.ticks is None:
-            return jnp.arange(total, dtype=jnp.int32)
+    def _draw_contexts(
+        self, key: PRNGKeyArray, size: int
+    ) -> tuple[Int[Array, " b"], Float[Array, " b"]]:
+        """Contexts, and what each counts: one from every stratum, or all if they are so few."""
         piece = jnp.uint32(min(WHOLE // size, WHOLE - 1))
         offset = jax.random.bits(key, (size,), jnp.uint32) % piece
         tick = jnp.arange(size, dtype=jnp.uint32) * piece + offset
-        if self.ticks is not None:
-            drawn = jnp.searchsorted(self.ticks, tick, side="right")
-        else:
-            drawn = (tick.astype(jnp.float32) * (total / WHOLE)).astype(jnp.int32)
-        return jnp.minimum(drawn, total - 1).astype(jnp.int32)
+        drawn = jnp.searchsorted(self.ticks, tick, side="right", method="scan_unrolled")
+        drawn = jnp.minimum(drawn.astype(jnp.int32), self.total - 1)
+        share = jnp.diff(self.ticks[:size], prepend=jnp.zeros(1, jnp.uint32))
+        all_of_them = self.total <= size
+        mass = jnp.where(all_of_them, share.astype(jnp.float32) * 2.0**-32, 1 / size)
+        contexts = jnp.where(all_of_them, jnp.arange(size, dtype=jnp.int32), drawn)
+        return contexts, mass.astype(self.contexts.dtype)
 
 
-def _lengthened(array: np.ndarray, size: int) -> np.ndarray:
-    """Repeat the last row until there are ``size``: padding that every formula can digest."""
-    return np.concatenate([array, np.repeat(array[-1:], size - len(array), axis=0)])
+def _on_device(array: np.ndarray, size: int) -> Array:
+    """Lengthen to ``size`` rows by repeating the last one: padding that every formula can digest.
+
+    Repeated ticks are those of contexts without mass. To be put there compiles nothing, where
+    ``jnp.asarray`` has a program for every shape.
+    """
+    padded = np.empty((size, *array.shape[1:]), array.dtype)
+    padded[: len(array)] = array
+    padded[len(array) :] = array[-1]
+    return jax.device_put(padded)
 
 
 def _low_end(low: np.ndarray, units: Units, dtype: type[np.floating]) -> np.ndarray:

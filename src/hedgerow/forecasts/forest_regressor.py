@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from hedgerow import ladder
 from hedgerow.ambiguity import ERM, Problem
 from hedgerow.data import EmpiricalNominal, TrainingTable, Units
 from hedgerow.data.spreads import Spreads
@@ -67,15 +67,14 @@ class ForestRegressor(CrossFitted):
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, splits: Sequence[Split]
     ) -> Crossed:
         """Train on every fold and on all rows, and stop when the folds predict best."""
-        everything = np.arange(len(X))
-        kept = [*(kept for kept, _ in splits), everything]
-        held = [*(held for _, held in splits), everything]
+        kept = [*(kept for kept, _ in splits), np.arange(len(X))]
+        held = [held for _, held in splits]
         parts = [_posed(X[rows], Y[rows], weights[rows]) for rows in kept]
         solver = self.solver or NestedSGD(batch=BATCH)
         key = jax.random.key(self.random_state, impl="rbg")
         rule = SoftForest() if self.rule is None else self.rule
         several = SideBySide.of(_trainings(rule, parts, solver, key), solver)
-        looked = zip(parts, held, strict=True)
+        looked = zip(parts, [*held, held[0]], strict=True)  # the last one is not asked
         contexts = _padded([part.units.contexts(X[rows]) for part, rows in looked])
         self._units, self.error_ = parts[-1].units, np.inf
         usual = Spreads.measure(Y, weights).within(Y)
@@ -84,14 +83,14 @@ class ForestRegressor(CrossFitted):
             length = min(LOOK, int(solver.steps) - done)
             several = several.advanced(length, solver, key)
             found = np.asarray(several.decisions(contexts), np.float64)
-            crossed = _crossed(found, parts, held, Y.shape)
-            off = (crossed.held_out - Y) / self._units.y_unit
+            held_out = _held_out(found, parts, held, Y.shape)
+            off = (held_out - Y) / self._units.y_unit
             error = _mean_square(np.where(usual, off, 0.0), weights)  # typos choose no steps
             if best is None or error < self.error_:
-                best, self._rule = crossed, several.rule(-1)
+                best, self._rule = held_out, several.rule(-1)
                 self.steps_, self.error_ = done + length, error
         assert best is not None  # a solver takes at least one step
-        return best
+        return Crossed(best, self.means(X))
 
     def means(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows y"]:
         """What the forest of all rows predicts."""
@@ -128,14 +127,14 @@ def _trainings(
     return [solver.training(problem, first, table=table) for problem, first, table in several]
 
 
-def _crossed(
+def _held_out(
     decisions: np.ndarray, parts: Sequence[Problem], held: Sequence[np.ndarray], shape: Any
-) -> Crossed:
-    """Predictions in the user's units, each where it belongs."""
+) -> np.ndarray:
+    """What folds predict, in the user's units, each where it belongs."""
     held_out = np.full(shape, np.nan)
-    for values, part, rows in zip(decisions[:-1], parts[:-1], held[:-1], strict=True):
+    for values, part, rows in zip(decisions, parts, held, strict=False):
         held_out[rows] = values[: len(rows)] * part.units.y_unit
-    return Crossed(held_out, decisions[-1, : shape[0]] * parts[-1].units.y_unit)
+    return held_out
 
 
 def _mean_square(errors: Float[np.ndarray, "rows y"], weights: np.ndarray) -> float:
@@ -147,5 +146,5 @@ def _mean_square(errors: Float[np.ndarray, "rows y"], weights: np.ndarray) -> fl
 
 def _padded(contexts: Sequence[np.ndarray]) -> jax.Array:
     """Contexts of several sets of rows, as one array."""
-    most = max(map(len, contexts))
-    return jnp.asarray(np.stack([np.pad(x, ((0, most - len(x)), (0, 0))) for x in contexts]))
+    most = ladder.room(max(map(len, contexts)))
+    return jax.device_put(np.stack([np.pad(x, ((0, most - len(x)), (0, 0))) for x in contexts]))

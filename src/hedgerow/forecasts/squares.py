@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from hedgerow.data.spreads import Spreads
 from hedgerow.decisions import DecisionSet, Free
 from hedgerow.losses import Loss
+from hedgerow.losses.base import namespace
 
 FARTHEST_SQUARED = 3.0
 """δ, in spreads of the outcome."""
@@ -27,9 +27,10 @@ class SquaredError(Loss):
 
     def __call__(self, z: Any, y: Any) -> Any:
         """Squares of what is usual, summed over outcomes."""
-        size = jnp.abs(jnp.asarray(z) - jnp.asarray(y))
-        near = jnp.minimum(size, FARTHEST_SQUARED)
-        return jnp.sum(near * (size - near / 2), axis=-1)
+        xp = namespace(z, y)
+        size = xp.abs(xp.asarray(z) - xp.asarray(y))
+        near = xp.minimum(size, FARTHEST_SQUARED)
+        return xp.sum(near * (size - near / 2), axis=-1)
 
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """One number per outcome, any."""

@@ -1,9 +1,9 @@
 """One rule for each series, many series at a time in one compiled program.
 
-Series are taken together by length: each is padded to the next size on a ladder (FEWEST_ROWS,
-doubled as often as need be) with contexts that have no mass, and TOGETHER of one size are trained
-side by side (``solvers.side_by_side``). So a panel of any number of series of any lengths compiles
-a few programs, one for each size, and a series' rule depends on its own rows alone: not on who its
+Series are taken together by length: TOGETHER of about one size (FEWEST_ROWS, doubled as often as
+need be) are trained side by side (``solvers.side_by_side``), for as many steps as that size asks
+for, on tables that have room for more rows (``ladder``). So a panel of any number of series of any
+lengths compiles a few programs, and a series' rule depends on its own rows alone: not on who its
 neighbours are, nor on where a run was stopped and went on.
 
 What comes out is what ``RobustPolicy`` with the same parts would learn from each series alone: a
@@ -139,7 +139,7 @@ def batches_of(lengths: Int[np.ndarray, " series"]) -> list[Int[np.ndarray, " so
 
 
 def size_of(rows: int) -> int:
-    """Return the size on the ladder that so many rows are padded to."""
+    """Return the size that so many rows are trained as: the next of FEWEST_ROWS doubled."""
     size = FEWEST_ROWS
     while size < rows:
         size *= 2
@@ -164,13 +164,11 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
         TrainingTable.build(problem.nominal, problem.units, solver.outcomes_per_context)
         for problem in problems
     ]
-    size = size_of(max(len(one.outcomes) for one in several))
-    several_tables = TrainingTable.alike(tables, at_least=size)
     trainings = [
         solver.training(problem, _first_rule(parts, problem, keys), table=table)
-        for problem, table in zip(problems, several_tables, strict=True)
+        for problem, table in zip(problems, TrainingTable.alike(tables), strict=True)
     ]
-    running = SideBySide.of(trainings, solver, slots=len(several_tables[0].entry_mass))
+    running = SideBySide.of(trainings, solver)
     steps = min(int(solver.steps), solver.stop_after or int(solver.steps))
     plain = solver.replace(stop_after=None)
     for done in range(0, steps, STRETCH):

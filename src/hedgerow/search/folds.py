@@ -20,11 +20,10 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from joblib import cpu_count
 
-from hedgerow import fitting
+from hedgerow import fitting, ladder
 from hedgerow.ambiguity import (
     ERM,
     Ambiguity,
@@ -361,8 +360,8 @@ def fold_of(
 
 def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:
     """What every fold holds out, padded to one shape."""
-    most = max(len(fold.contexts) for fold in folds)
+    most = ladder.room(max(len(fold.contexts) for fold in folds))
     return [
-        jnp.asarray(np.pad(fold.contexts, ((0, most - len(fold.contexts)), (0, 0))))
+        jax.device_put(np.pad(fold.contexts, ((0, most - len(fold.contexts)), (0, 0))))
         for fold in folds
     ]

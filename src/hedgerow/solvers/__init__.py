@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.solvers.base import Solver
 from hedgerow.solvers.multilevel import MLMC
@@ -41,22 +43,25 @@ __all__ = [
 
 FEWEST_ROWS, MOST_ROWS = 1_000, 40_000
 """Between these, training goes over the history equally often, PASSES times."""
-PASSES, MOST_STEPS = 32, 3_000
+PASSES, ABOUT_STEPS = 32, 3_000
+BATCHES = np.array([1, 2, 3, 4, 6])
+"""In so many times the solver's own batch: few, so that tables share programs."""
 
 
 def default_solver(ambiguity: Ambiguity, rows: int = FEWEST_ROWS) -> StochasticSolver:
     """Return what ``solver=None`` stands for: tracked gradients where there are logarithms.
 
     Up to 1,000 rows 500 steps of 64 contexts. Beyond, there are 32 passes over the history, first
-    by more steps, from 6,000 rows on by larger batches, up to 40,000 rows: what was best on pooled
-    bakery series and hourly bikes, for forests of any size (docs/results/real_series.md).
+    by more steps, from some 6,000 rows on by larger batches and about 3,000 steps, up to 40,000
+    rows: what was best on pooled bakery series and hourly bikes, for forests of any size
+    (docs/results/real_series.md).
     """
     logs = ambiguity.at_penalty(1.0).reduction().logs()
     solver = NestedSGD() if logs is None else SCSC()
     if rows <= FEWEST_ROWS:
         return solver
     rows = min(rows, MOST_ROWS)
-    steps = min(PASSES * rows // solver.batch, MOST_STEPS)
-    whole = round(PASSES * rows / steps / solver.batch)  # multiples, so that tables share programs
-    grown: dict[str, Any] = {"steps": steps, "batch": solver.batch * whole}
+    wanted = PASSES * rows / ABOUT_STEPS / solver.batch
+    batch = solver.batch * int(BATCHES[np.argmin(np.abs(np.log(BATCHES / wanted)))])
+    grown: dict[str, Any] = {"steps": PASSES * rows // batch, "batch": batch}
     return solver.set_params(**grown)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import jax.numpy as jnp
+import jax
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
@@ -77,11 +78,11 @@ class Solver(Component):
         if budget is not None:
             # at the floor itself, where a radius of order 1 may lead, the logarithm would be −∞
             above = max(float(penalty or 0.0) - float(budget.floor), ABOVE_FLOOR)
-            log_penalty = jnp.log(jnp.asarray(above, jnp.float32))
+            log_penalty = jax.device_put(np.log(np.float32(above)))
         return TrainingProblem(
             Objective(fixed, table, single(setting), model, budget),
             Parameters(parameters, log_penalty),
-            problem.model.slots(problem.nominal),
+            table.slots(problem.model.slots(problem.nominal)),
         )
 
     def _rule(self, nodes: Any) -> Nodes:

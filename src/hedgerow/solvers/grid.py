@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -94,4 +93,4 @@ def _decide(parameters: FittedRule, fixed: FittedRule, contexts: Float[Array, "r
 
 def stacked(trees: Sequence[Any]) -> Any:
     """Leaves stacked by numpy, which compiles nothing."""
-    return jax.tree_util.tree_map(lambda *leaves: jnp.asarray(np.stack(leaves)), *trees)
+    return jax.tree_util.tree_map(lambda *leaves: jax.device_put(np.stack(leaves)), *trees)

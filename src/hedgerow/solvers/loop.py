@@ -66,7 +66,7 @@ def descend(
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
             reached, values = _compiled_stretch(state, length, training.objective, solver, key)
-            values = np.asarray(values[:length], dtype=np.float64)
+            values = np.asarray(values, dtype=np.float64)[:length]
             if not np.all(np.isfinite(values)) or not is_finite(reached.parameters):
                 status = "diverged"
                 break

@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.optimize import OptimizeResult, minimize
 
-from hedgerow import _checks
+from hedgerow import _checks, ladder
 from hedgerow._components import double, single
 from hedgerow.kernels import Nodes, Sobol
 from hedgerow.programs import program
@@ -121,14 +121,14 @@ class SampleAverage:
         """Return value and gradient, in working units."""
         with jax.enable_x64(True):
             value, gradient = _value_and_gradient(
-                self._parameters(jnp.asarray(point)), self._sample
+                self._parameters(jax.device_put(point)), self._sample
             )
             return float(value), _flat(gradient)
 
     def rule(self, point: np.ndarray) -> FittedRule:
         """Return the rule with these parameters, in float32."""
         with jax.enable_x64(True):
-            return single(self._training.rule(self._parameters(jnp.asarray(point))))
+            return single(self._training.rule(self._parameters(jax.device_put(point))))
 
     def point(self, rule: FittedRule) -> np.ndarray:
         """Return the parameters of a rule; the penalty, if it is learned, stays at its start."""
@@ -137,7 +137,7 @@ class SampleAverage:
 
 
 class _Sample(NamedTuple):
-    """Contexts in pieces of one length, the last padded with massless ones."""
+    """Contexts in pieces of one length, the last ones padded with massless contexts."""
 
     objective: Objective
     pieces: Int[Array, "pieces c"]
@@ -146,15 +146,17 @@ class _Sample(NamedTuple):
 
     @classmethod
     def of(cls, objective: Objective, start: Parameters, key: PRNGKeyArray) -> _Sample:
-        total = len(objective.table.contexts)
-        at_once = int(np.clip(NUMBERS_AT_ONCE // _effort(objective, start, key), 1, total))
-        padding = (0, -total % at_once)
+        mass = objective.table.masses()
+        total = len(mass)
+        most = max(1, NUMBERS_AT_ONCE // _effort(objective, start, key))
+        at_once = min(2 ** int(math.log2(most)), ladder.near(total))
+        pieces = ladder.near(-(-total // at_once))
+        padding = (0, pieces * at_once - total)
         contexts = np.pad(np.arange(total, dtype=np.int32), padding, mode="edge")
-        mass = np.pad(objective.table.masses(), padding)
         return cls(
             objective=objective,
-            pieces=jnp.asarray(contexts.reshape(-1, at_once)),
-            mass=jnp.asarray(mass.reshape(-1, at_once)),
+            pieces=jax.device_put(contexts.reshape(pieces, at_once)),
+            mass=jax.device_put(np.pad(mass, padding).reshape(pieces, at_once)),
             key=key,
         )
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.programs import program
@@ -29,11 +30,9 @@ class SideBySide(NamedTuple):
     objective: Objective
 
     @classmethod
-    def of(
-        cls, trainings: Sequence[TrainingProblem], solver: StochasticSolver, slots: int = 0
-    ) -> SideBySide:
-        """Begin trainings whose arrays have the same shapes; ``slots``: at least so many."""
-        slots = max(slots, *(training.slots for training in trainings))
+    def of(cls, trainings: Sequence[TrainingProblem], solver: StochasticSolver) -> SideBySide:
+        """Begin trainings whose arrays have the same shapes."""
+        slots = max(training.slots for training in trainings)
         states = [
             begin(training.objective, training.start, solver, slots) for training in trainings
         ]
@@ -56,7 +55,9 @@ class SideBySide(NamedTuple):
 
     def rule(self, place: int) -> FittedRule:
         """Return the rule of one training."""
-        return jax.tree_util.tree_map(lambda leaf: leaf[place], self.rules())
+        both = self.state.average.rule, self.objective.fixed
+        own = jax.tree_util.tree_map(lambda leaf: jax.device_put(np.asarray(leaf)[place]), both)
+        return eqx.combine(*own)
 
 
 @program

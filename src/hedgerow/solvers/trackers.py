@@ -23,6 +23,8 @@ from hedgerow.data import Batch
 from hedgerow.kernels import NEVER
 from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
 
+NOWHERE = 2**31 - 1
+"""A slot that no tracker has."""
 Trackers = Float[Array, " slots"]
 Drift = Callable[[LogReduction, Tilt, Array], tuple[ArrayLike, ArrayLike]]
 """(reduction, this step's tilt and log-averages) → drift, and what u is remembered relative to."""
@@ -46,7 +48,8 @@ def tracked_step(
     """Mix this step's log-averages into the trackers, and differentiate with what they say.
 
     ``logs`` are the logarithms that are followed, ``share`` is β. What was never visited takes this
-    step's log-average as it is. The step's memory is the trackers.
+    step's log-average as it is; what only fills a batch up, without mass, is not remembered. The
+    step's memory is the trackers.
     """
     batch, key = drawn
 
@@ -55,9 +58,10 @@ def tracked_step(
         reduction: Any = logs(parameters)
         tilt = objective.tilt(parameters, batch, key, setting)
         mass, reserved = masses(tilt, batch), objective.reserved(parameters)
-        now, slots = reduction.levels(tilt.log_moments(), mass), reduction.slots(tilt)
+        now = reduction.levels(tilt.log_moments(), mass)
+        slots = reduction.slots(tilt._replace(slots=jnp.where(mass > 0, tilt.slots, NOWHERE)))
         moved, origin = drift(reduction, tilt, now)
-        kept = trackers[slots]
+        kept = trackers.at[slots].get(mode="clip")
         mixed = jnp.where(kept > NEVER / 2, _log_mix(now, kept + moved, share), now)
         levels = jax.lax.stop_gradient(mixed)
         exponents = tilt.log_weights + tilt.exponents - reduction.per_node(levels)
@@ -65,7 +69,8 @@ def tracked_step(
         value = reduction.of_levels(levels, mass)
         temperature = jax.lax.stop_gradient(jnp.asarray(reduction.temperature))
         function = value + temperature * jnp.sum(weights * tilt.exponents)
-        return function + reserved, (value + reserved, trackers.at[slots].set(levels - origin))
+        remembered = trackers.at[slots].set(levels - origin, mode="drop")
+        return function + reserved, (value + reserved, remembered)
 
     gradient, (value, remembered) = jax.grad(surrogate, has_aux=True)(at.parameters)
     return Step(gradient, value, remembered)

@@ -81,7 +81,7 @@ class Objective(eqx.Module):
 class TrainingProblem(NamedTuple):
     """An objective and where its minimisation begins, in working units and float32.
 
-    ``slots`` is how many separate logarithms the model has on the nominal distribution.
+    ``slots`` is room for the separate logarithms that the model has on the nominal distribution.
     """
 
     objective: Objective

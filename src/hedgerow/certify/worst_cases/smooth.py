@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 from scipy.special import logsumexp
 
-from hedgerow import _checks
+from hedgerow import _checks, ladder
 from hedgerow._components import double
 from hedgerow.ambiguity import Perturbed, Setting, SinkhornAmbiguity, decide
 from hedgerow.ambiguity.outcome_moves import outcome_nodes, tilted_outcomes
@@ -69,11 +69,12 @@ class SmoothWorstCase(WorstCase):
         outcomes = self._outcomes(y)
         refuse_in_forked_process()
         with jax.enable_x64(True):
+            size = ladder.near(max(len(outcomes), 1))
+            padded = np.resize(outcomes, (size, outcomes.shape[1]))
             logs = [
-                _log_outcome_marginal(seen, perturbed, jnp.asarray(outcomes))
-                for seen, perturbed in self._seen()
+                _log_outcome_marginal(seen, perturbed, padded) for seen, perturbed in self._seen()
             ]
-        return np.exp(logsumexp(np.array(logs), axis=0)) / self._volume("y")
+        return np.exp(logsumexp(np.array(logs), axis=0)[: len(outcomes)]) / self._volume("y")
 
     def sample(self, n: int, seed: int = 0) -> Draws:
         """Draw n points: an entry of the nominal, then a context, then an outcome.
@@ -92,7 +93,7 @@ class SmoothWorstCase(WorstCase):
         source = moments.contexts[position]
         sampled = not (exact or self._draws_outcomes())
         most = CANDIDATES * nominal.most_outcomes * (CANDIDATES if sampled else 1)
-        size = int(np.clip(EXPONENTS_AT_ONCE // most, 1, n))
+        size = ladder.piece(n, EXPONENTS_AT_ONCE // most)
         key = jax.random.key(int(rng.integers(2**31)), impl="rbg")
         parts = []
         with jax.enable_x64(True):
@@ -146,28 +147,32 @@ class SmoothWorstCase(WorstCase):
 
     def _model(self) -> SinkhornAmbiguity:
         model: Any = self.evaluation.moments.model
-        return model.at_penalty(jnp.asarray(self.evaluation.penalty))
+        return model.at_penalty(jax.device_put(self.evaluation.penalty))
 
     def _seen(self) -> Iterator[tuple[_Seen, Perturbed]]:
         """All contexts, in pieces, with where the dual moved them."""
         moments, dual = self.evaluation.moments, self.evaluation.dual
         for some, batch, perturbed in moments.pieces(self.evaluation.penalty):
-            log_moments = jnp.asarray(dual.log_moments[some])
+            log_moments = jax.device_put(dual.log_moments[some])
             yield _Seen(self._model(), moments.setting, batch, log_moments), perturbed
 
     def _over_contexts(self, term: Any, points: np.ndarray, *more: np.ndarray) -> np.ndarray:
         """Log of a sum over all contexts, in pieces of contexts and of points."""
         refuse_in_forked_process()
-        totals = np.full(len(points), -np.inf)
+        count = max(len(points), 1)
         with jax.enable_x64(True):
-            decisions = np.asarray(_decide(double(self.evaluation.rule), jnp.asarray(points)))
-            for seen, _ in self._seen():
-                at_once = max(1, EXPONENTS_AT_ONCE // seen.batch.outcome_mass.size)
-                for start in range(0, len(points), at_once):
-                    some = slice(start, start + at_once)
-                    arrays = (jnp.asarray(a[some]) for a in (points, decisions, *more))
-                    totals[some] = np.logaddexp(totals[some], np.asarray(term(seen, *arrays)))
-        return totals
+            all_seen = [seen for seen, _ in self._seen()]
+            size = ladder.piece(count, EXPONENTS_AT_ONCE // all_seen[0].batch.outcome_mass.size)
+            rule, pieces = double(self.evaluation.rule), -(-count // size)
+            # pieces of one length, filled up with what comes first: one program
+            parts = [
+                np.split(np.resize(a, (pieces * size, *a.shape[1:])), pieces)
+                for a in (points, *more)
+            ]
+            decisions = [_decide(rule, part) for part in parts[0]]
+            arrays = list(zip(parts[0], decisions, *parts[1:], strict=True))
+            logs = [np.concatenate([term(seen, *some) for some in arrays]) for seen in all_seen]
+        return logsumexp(logs, axis=0)[: len(points)]
 
     def _points(self, x: Any) -> np.ndarray:
         units = self.evaluation.problem.units
