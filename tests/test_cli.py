@@ -712,3 +712,75 @@ class TestExplain:
         result = call("explain", fitted, train, *arguments)
         assert result.exit_code != 0
         assert message in flat(result.output)
+
+
+class TestCostsInColumns:
+    """``--holding NAME`` reads that column of the table, row by row."""
+
+    COLUMNS = ("--holding", "h", "--stockout", "b")
+
+    @pytest.fixture
+    def priced(self, tmp_path):
+        rng = np.random.default_rng(1)
+        table = history().assign(h=rng.uniform(1, 2, 80).round(2), b=rng.uniform(2, 6, 80).round(2))
+        write_table(table.drop(columns="other"), tmp_path / "priced.csv")
+        return tmp_path / "priced.csv"
+
+    def fit(self, path, *more):
+        out = path.parent / "p.hedgerow"
+        found = call("fit", path, "--outcome", "demand", *self.COLUMNS, *QUICK, "-o", out, *more)
+        return found, out
+
+    def test_fit_decide_evaluate_and_report(self, priced, tmp_path):
+        found, out = self.fit(priced)
+        assert found.exit_code == 0, found.output
+        assert "newsvendor, holding from column h, stockout from column b" in flat(found.output)
+        policy, table = hr.load(out), pd.read_csv(priced)
+        assert policy.loss.stockout == hr.Column("b")
+        decided = tmp_path / "decided.csv"
+        assert call("decide", out, priced, "-o", decided).exit_code == 0
+        gap = pd.read_csv(decided).decision - table.demand
+        mean = (table.h * gap.clip(0) + table.b * (-gap).clip(0)).mean()
+        evaluated = call("evaluate", out, priced)
+        assert evaluated.exit_code == 0, evaluated.output
+        assert f"mean loss {number(mean)}" in flat(evaluated.output)
+        page = tmp_path / "r.html"
+        assert call("report", out, priced, "-o", page).exit_code == 0
+        assert "costs what column h says" in page.read_text()
+
+    def test_costs_are_features_whatever_is_chosen(self, priced):
+        found, out = self.fit(priced, "--features", "wind")
+        assert found.exit_code == 0, found.output
+        assert list(hr.load(out).feature_names_in_) == ["wind", "h", "b"]
+
+    def test_a_number_beside_a_column(self, priced, tmp_path):
+        out = tmp_path / "p.hedgerow"
+        costs = ["--holding", "1.5", "--stockout", "b"]
+        assert call("fit", priced, "--outcome", "demand", *costs, *QUICK, "-o", out).exit_code == 0
+        assert hr.load(out).loss.holding == 1.5
+
+    @pytest.mark.parametrize(
+        ("costs", "words"),
+        [
+            (["--holding", "h", "--stockout", "c"], "There is no column 'c'"),
+            (["--holding", "h", "--stockout", "sky"], "Column 'sky'"),
+            (["--holding", "h", "--stockout", "demand"], "which nobody knows"),
+            (["--holding", "h", "--holding", "2", "--stockout", "1"], "numbers or columns"),
+        ],
+    )
+    def test_columns_that_make_no_sense(self, priced, costs, words):
+        found = call("fit", priced, "--outcome", "demand", *costs, *QUICK)
+        assert found.exit_code != 0
+        assert words in flat(found.output)
+
+    @pytest.mark.parametrize("command", ["fit", "evaluate"])
+    def test_the_row_of_a_negative_cost_is_named(self, priced, command):
+        _, out = self.fit(priced)
+        table = pd.read_csv(priced)
+        table.loc[11, "b"] = -2.0
+        write_table(table, priced)
+        found = (
+            self.fit(priced, "--force")[0] if command == "fit" else call("evaluate", out, priced)
+        )
+        assert found.exit_code != 0
+        assert "stockout must not be negative, got -2 in row 12 of column b" in flat(found.output)

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     )
     from hedgerow.kernels import GaussQuadrature, Kernel, MonteCarlo, Reference, Sobol
     from hedgerow.losses import (
+        Column,
         CustomLoss,
         InventorySubstitution,
         MaxAffine,
@@ -104,7 +105,7 @@ _HOMES = {
     "decisions": "Box Free Nonnegative Product Simplex",
     "estimator": "RobustPolicy",
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",
-    "losses": "CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
+    "losses": "Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
     "lots": "Lots",
     "panels": "PanelPolicy",

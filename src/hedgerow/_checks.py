@@ -188,6 +188,19 @@ def contexts(X: np.ndarray) -> np.ndarray:
     return X
 
 
+def in_columns(X: Any, names: Sequence[Any] | None) -> Any:
+    """Return a table's columns in the order of these names; anything else as it is."""
+    if names is None or not hasattr(X, "columns"):
+        return X
+    missing = [str(name) for name in names if name not in X.columns]
+    if missing:
+        raise ValueError(
+            f"The table lacks the column(s) {', '.join(missing[:12])}, which the policy was "
+            "trained with."
+        )
+    return X[list(names)]
+
+
 def outcomes(Y: Any) -> np.ndarray:
     """Return outcomes as a float64 matrix (rows, outcomes); a 1-D Y is one column."""
     array = numeric("Y", Y)

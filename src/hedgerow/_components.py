@@ -55,6 +55,10 @@ class Component(BaseEstimator, ABC):
         jax.tree_util.register_pytree_node(cls, _flatten, partial(_unflatten, cls))
 
     def __post_init__(self) -> None:
+        self.inspect()
+
+    def inspect(self) -> None:
+        """Check what can be told before there are data: here, everything."""
         self.check()
 
     def check(self) -> None:

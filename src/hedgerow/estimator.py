@@ -20,12 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hedgerow import _checks, fitting
 from hedgerow._components import listed
 from hedgerow._progress import reporter
-from hedgerow._warnings import DivergedWarning
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.forecasts import default_nominal
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.policy_file import write_policy
 from hedgerow.rules import FittedRule, GivenRule, Rule
 from hedgerow.solvers import Interrupted, Solution, Solver
@@ -135,16 +134,9 @@ class RobustPolicy(BaseEstimator):
             if len(interrupted.solution.history):
                 self._keep(problem, interrupted.solution, keys.value, single_outcome)
             raise
-        if solution.status == "diverged":
-            slower = " Lower its learning_rate." if hasattr(parts.solver, "learning_rate") else ""
-            warnings.warn(
-                f"Training diverged after {len(solution.history)} of {parts.solver.steps} steps of "
-                f"{type(parts.solver).__name__}; the last finite rule was kept.{slower}",
-                DivergedWarning,
-                stacklevel=2,
-            )
+        diverged = fitting.divergence(solution, parts.solver)
         solution, doubts = fitting.judged(problem, solution, keys.value)
-        for doubt in doubts:
+        for doubt in (*diverged, *doubts):
             warnings.warn(doubt, stacklevel=2)
         self._keep(problem, solution, keys.value, single_outcome, report)
         return self
@@ -193,8 +185,17 @@ class RobustPolicy(BaseEstimator):
     def losses(self, X: Any, y: Any) -> np.ndarray:
         """Return the loss of this policy's decision on each row, (rows,)."""
         decisions = self.predict(X).reshape(-1, self.n_decisions_)
-        Y = self.outcomes(y, decisions)
-        return np.asarray(self.loss(decisions, Y), dtype=np.float64)
+        losses = self.loss_on(X)(decisions, self.outcomes(y, decisions))
+        return np.asarray(losses, dtype=np.float64)
+
+    def loss_on(self, X: Any) -> Loss:
+        """Return the loss of these rows: what it reads from columns of X is in place."""
+        return self._priced(self.contexts(X)) if any(named_columns(self.loss)) else self.loss
+
+    @property
+    def loss_(self) -> Loss:
+        """The loss, with what it reads from X located there."""
+        return located(self.loss, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss: larger is better."""
@@ -212,7 +213,7 @@ class RobustPolicy(BaseEstimator):
                     "policy files hold no training data; hedgerow.robust_value(policy, X, Y) "
                     "computes it on any data."
                 )
-            problem = Problem.of(self.nominal_, self.units_, self.loss, self.given_)
+            problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
             self._robust_value = certify(problem, self.rule_, self._key).robust
             remark(self._robust_value)
         return self._robust_value
@@ -252,11 +253,12 @@ class RobustPolicy(BaseEstimator):
         X = self.contexts(X)
         Y = self.outcomes(y, X)
         own = self.nominal_for(len(X))
-        parts = fitting.Parts.of(self.loss, ambiguity or self.given_, nominal=own)
+        self._priced(X)
+        parts = fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own)
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
         nominal = fitting.nominal_of(parts, X, Y, weights, censored)
-        return Problem.of(nominal, self.units_, self.loss, parts.ambiguity)
+        return Problem.of(nominal, self.units_, parts.loss, parts.ambiguity)
 
     def contexts(self, X: Any) -> np.ndarray:
         """Return contexts (rows, features) as float64, checked.
@@ -264,15 +266,7 @@ class RobustPolicy(BaseEstimator):
         Columns of a table may come in any order, and arrays need no names.
         """
         check_is_fitted(self, "rule_")
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and hasattr(X, "columns"):
-            missing = [str(name) for name in names if name not in X.columns]
-            if missing:
-                raise ValueError(
-                    f"The table lacks the column(s) {', '.join(missing[:12])}, which the policy "
-                    "was trained with."
-                )
-            X = X[list(names)]
+        X = _checks.in_columns(X, getattr(self, "feature_names_in_", None))
         array = _checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
         if array.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -336,7 +330,8 @@ class RobustPolicy(BaseEstimator):
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
-        parts = fitting.Parts.of(*given, *Y.shape)
+        parts = fitting.Parts.of(self.loss_, *given[1:], *Y.shape)
+        self._priced(X)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
@@ -368,6 +363,12 @@ class RobustPolicy(BaseEstimator):
         self._single_outcome = single_outcome
         self._key = key
         self._robust_value: RobustValue | None = None
+
+    def _priced(self, contexts: np.ndarray) -> Loss:
+        """The loss of rows with these contexts, checked."""
+        loss = along(self.loss_, contexts)
+        loss.check_rows()
+        return loss
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)

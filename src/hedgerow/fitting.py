@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from hedgerow import _checks
 from hedgerow._warnings import (
     ConstantFeatureWarning,
+    DivergedWarning,
     HedgerowWarning,
     InfiniteValueWarning,
     UselessRuleWarning,
@@ -27,7 +28,7 @@ from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.describe.numbers import number
 from hedgerow.forecasts import default_nominal
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, along, named_columns
 from hedgerow.programs import program
 from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
 from hedgerow.rules.base import build_rule
@@ -101,7 +102,7 @@ class Parts(NamedTuple):
             solver=_part(solver, default_solver(ambiguity, rows), Solver, "solver", "SCSC()"),
         )
         for part in parts:
-            part.check()
+            part.inspect()
         return parts
 
 
@@ -155,8 +156,8 @@ def pose(
 
 def posed(parts: Parts, nominal: NominalDistribution) -> Problem:
     """Turn a nominal distribution into a problem."""
-    units = Units.measure(nominal, parts.loss)
-    return Problem.of(nominal, units, parts.loss, parts.ambiguity)
+    loss = along(parts.loss, nominal.contexts)
+    return Problem.of(nominal, Units.measure(nominal, loss), loss, parts.ambiguity)
 
 
 def first_rule(parts: Parts, problem: Problem, key: jax.Array) -> FittedRule:
@@ -200,6 +201,19 @@ def training_of(
         begin = certify(problem, rule, key, tolerance=0.1)
         penalty, budget = begin.penalty, begin.budget
     return solver.training(problem, rule, penalty, budget, table)
+
+
+def divergence(solution: Solution, solver: Solver) -> list[HedgerowWarning]:
+    """Return what a user should know of a training that diverged."""
+    if solution.status != "diverged":
+        return []
+    slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
+    return [
+        DivergedWarning(
+            f"Training diverged after {len(solution.history)} of {solver.steps} steps of "
+            f"{type(solver).__name__}; the last finite rule was kept.{slower}"
+        )
+    ]
 
 
 def judged(
@@ -254,7 +268,7 @@ def _infinite(problem: Problem, rule: FittedRule) -> list[HedgerowWarning]:
     penalty, kernels = problem.working.penalty, problem.kernels
     if penalty is None or kernels is None:
         return []
-    if problem.working_loss().needed_penalty(kernels.outcome) is None:
+    if problem.one_loss().needed_penalty(kernels.outcome) is None:
         return []
     need = penalty_needed(problem, rule).penalty
     if float(penalty) > need:
@@ -278,7 +292,8 @@ def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
     entries = np.repeat(nominal.start[seen] - np.cumsum(each) + each, each) + np.arange(each.sum())
     mass = nominal.joint_mass()[entries]
     outcomes = units.outcomes(nominal.outcomes[nominal.entry_outcome[entries]], np.float64)
-    loss = problem.working_loss()  # the fit's own: asking the given one might teach it vertices
+    # the fit's own: asking the given one might teach it vertices
+    loss = problem.loss_of(np.repeat(seen, each))
     means = [
         float(mass @ np.asarray(loss(np.broadcast_to(z, (len(mass), z.shape[1])), outcomes)))
         for z in (np.repeat(decisions, each, axis=0), (units.constant / units.z_unit)[None])
@@ -290,6 +305,8 @@ def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
 def remark(problem: Problem, names: Any, *, model: bool) -> None:
     """Warn of features that never vary and, if ``model``, of what the model has to say."""
     constant = np.flatnonzero(problem.units.x_factor == 0)
+    read = {place for _, column in named_columns(problem.loss) for place in column.positions or ()}
+    constant = [place for place in constant if place not in read]  # those say what things cost
     if len(constant):
         listed = [str(i) if names is None else str(names[i]) for i in constant[:10]]
         more = ", …" if len(constant) > 10 else ""

@@ -15,6 +15,7 @@ from tests.extending.parts import (
     LinearTree,
     Ordered,
     Pinball,
+    Quantile,
     RecentNominal,
 )
 from tests.problems import AUTO, QUICK, SMALL, history
@@ -199,3 +200,25 @@ def test_a_missing_method_is_named():
 
     with pytest.raises(NotImplementedError, match=r"write Silent\.worst_case"):
         hr.worst_case(fitted(), X, Y, ambiguity=Silent())
+
+
+@pytest.mark.filterwarnings("ignore::hedgerow.VacuousCausalityWarning")
+def test_a_loss_that_knows_nothing_of_rows_reads_a_column(tmp_path):
+    """Its level is a number when it is asked, and each row's own."""
+    level = np.random.default_rng(2).choice([0.1, 0.9], 60)
+    contexts = np.column_stack([X, level])
+    policy = hr.RobustPolicy(
+        Quantile(hr.Column(X.shape[1])), HEDGED, SMALL, solver=QUICK, random_state=0
+    ).fit(contexts, Y)
+    gap = Y - policy.predict(contexts)
+    expected = np.where(gap > 0, level * gap, (level - 1) * gap)
+    np.testing.assert_allclose(policy.losses(contexts, Y), expected, rtol=1e-12)
+    nominal = hr.robust_value(policy, contexts, Y, ambiguity=hr.ERM()).value
+    assert nominal == pytest.approx(expected.mean(), rel=1e-6)
+    assert hr.robust_value(policy, contexts, Y, tolerance=0.05).value > nominal
+    policy.save(tmp_path / "p.hedgerow")
+    again = hr.load(tmp_path / "p.hedgerow", parts=[Quantile])
+    np.testing.assert_array_equal(again.losses(contexts, Y), policy.losses(contexts, Y))
+    contexts[5, -1] = 1.5
+    with pytest.raises(ValueError, match=r"Row 5: level must lie between 0 and 1, got 1\.5"):
+        again.losses(contexts, Y)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import equinox as eqx
@@ -34,7 +35,7 @@ from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
 from hedgerow.describe.parts import ModelDescription
 from hedgerow.kernels import Kernel, Nodes
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, by_row
 from hedgerow.rules import FittedRule
 
 CLIMBS = 60
@@ -88,6 +89,12 @@ class Setting(eqx.Module):
     context_nodes: Nodes
     outcome_nodes: Nodes | None
     climbs: Int[Array, ""] | int = CLIMBS
+
+    def at(self, batch: Batch) -> Setting:
+        """Return the setting of a batch: its loss has the parameters of the batch's contexts."""
+        if batch.parameters is None:
+            return self
+        return replace(self, loss=by_row(self.loss, batch.parameters))
 
     def moving(self) -> Kernels:
         """Return the kernels, which a model that moves points must have."""

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity.base import Batch, Setting
 from hedgerow.kernels import Kernel
+from hedgerow.losses import Loss
 
 
 def outcome_nodes(
@@ -45,8 +46,8 @@ def closed_log_moments(
 ) -> Float[Array, "b m n"]:
     """G_ki at decisions, where the loss has a closed form."""
 
-    def log_moment(kernel: Kernel, z: Array, y: Array) -> Array:
-        closed: Any = setting.loss.closed_moments(kernel)
+    def log_moment(loss: Loss, kernel: Kernel, z: Array, y: Array) -> Array:
+        closed: Any = loss.closed_moments(kernel)
         return closed.log_moment(z, y, temperature)
 
     return _at_each(log_moment, setting, decisions, batch)
@@ -59,8 +60,8 @@ def best_responses(
     if setting.loss.best_response(setting.moving().outcome) is None:
         return None
 
-    def respond(kernel: Kernel, z: Array, y: Array) -> Array:
-        response: Any = setting.loss.best_response(kernel)
+    def respond(loss: Loss, kernel: Kernel, z: Array, y: Array) -> Array:
+        response: Any = loss.best_response(kernel)
         rows = jnp.broadcast_shapes(z.shape[:-1], y.shape[:-1])
         return jnp.broadcast_to(response(z, y, penalty), (*rows, y.shape[-1]))
 
@@ -78,28 +79,33 @@ def tilted_outcomes(
     """One outcome around each of some, drawn from its kernel tilted by the loss."""
     kernel = setting.moving().outcome
 
-    def draw(kernel: Kernel, uniform: Array, z: Array, y: Array) -> Array:
-        closed: Any = setting.loss.closed_moments(kernel)
+    def draw(loss: Loss, kernel: Kernel, uniform: Array, z: Array, y: Array) -> Array:
+        closed: Any = loss.closed_moments(kernel)
         return closed.tilted_outcome(uniform, z, y, temperature)
 
     if low is None:
-        return draw(kernel, uniform, decisions, home)
-    return jax.vmap(lambda low, *rest: draw(kernel.above(low), *rest))(
-        low, uniform, decisions, home
+        return draw(setting.loss, kernel, uniform, decisions, home)
+    return setting.loss.mapped(
+        lambda loss, low, *rest: draw(loss, kernel.above(low), *rest), low, uniform, decisions, home
     )
 
 
 def _at_each(
-    asked: Callable[[Kernel, Array, Array], Array],
+    asked: Callable[[Loss, Kernel, Array, Array], Array],
     setting: Setting,
     decisions: Float[Array, "b m k"],
     batch: Batch,
 ) -> Float[Array, "b m n ..."]:
-    """What is asked of a kernel, decisions and an outcome: of every entry's own kernel."""
+    """What is asked of a loss, kernel, decisions and outcome: of every entry's own kernel."""
     kernel = setting.moving().outcome
     if batch.low is None:
-        return asked(kernel, decisions[:, :, None, :], batch.outcomes[:, None])
-    of_entries = jax.vmap(
-        lambda z, y, low: asked(kernel.above(low), z, y[None]), in_axes=(None, 0, 0), out_axes=1
-    )
-    return jax.vmap(of_entries)(decisions, batch.outcomes, batch.low)
+        return asked(setting.loss, kernel, decisions[:, :, None, :], batch.outcomes[:, None])
+
+    def of_entries(loss: Loss, decisions: Array, outcomes: Array, low: Array) -> Array:
+        return jax.vmap(
+            lambda z, y, low: asked(loss, kernel.above(low), z, y[None]),
+            in_axes=(None, 0, 0),
+            out_axes=1,
+        )(decisions, outcomes, low)
+
+    return setting.loss.mapped(of_entries, decisions, batch.outcomes, batch.low)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from hedgerow._components import double
 from hedgerow.ambiguity.base import Ambiguity, Kernels, Setting
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.kernels import Nodes, Reference
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, along, bound, by_row, parameters
 from hedgerow.programs import refuse_in_forked_process
 from hedgerow.rules import FittedRule
 from hedgerow.rules.base import decide_rows
@@ -31,6 +32,7 @@ class Problem:
     Attributes
     ----------
     nominal, units, loss : the data, what connects them to working units, and what decisions cost
+        in each context
     given, model, working : Ambiguity
         The model as given, in the user's units and in working units.
     kernels : Kernels or None
@@ -59,6 +61,7 @@ class Problem:
     ) -> Problem:
         """Resolve and restate a model; ``pool`` goes on with what another problem has grown."""
         refuse_in_forked_process()  # here begin fits, values and worst cases
+        loss = along(loss, nominal.contexts)
         model = given.resolve(units, loss, nominal)
         censored = nominal.entry_low is not None
         kernels = model.censored_kernels(units, loss) if censored else model.kernels(units, loss)
@@ -70,9 +73,28 @@ class Problem:
         return Problem.of(self.nominal, self.units, self.loss, given, self.pool)
 
     def working_loss(self) -> Loss:
-        """Return the loss in working units, as compiled programs may evaluate it by now."""
+        """Return the loss in working units, as compiled programs may evaluate it by now.
+
+        Parameters that are read from contexts are still to be put in (``Setting.at``).
+        """
         units, loss = self.units, self.loss if self.pool is None else self.pool.loss()
         return loss.in_units(units.y_unit, units.z_unit, units.loss_unit)
+
+    def parameters(self) -> Float[np.ndarray, "contexts p"] | None:
+        """Return what the working loss reads from each context; None: nothing."""
+        if not self.loss.varies():
+            return None
+        return parameters(self.working_loss(), self.nominal.contexts)
+
+    def loss_of(self, contexts: np.ndarray) -> Loss:
+        """Return the working loss of rows that have these contexts, by their places."""
+        read = self.parameters()
+        return by_row(self.working_loss(), None if read is None else read[contexts])
+
+    def one_loss(self) -> Loss:
+        """Return the working loss of one context, to ask what it knows of itself."""
+        read = self.parameters()
+        return self.working_loss() if read is None else bound(self.working_loss(), read[0])
 
     def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
         """Return loss and kernels in working units, in float64, with the given nodes."""

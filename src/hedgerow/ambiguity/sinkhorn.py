@@ -49,4 +49,7 @@ class Sinkhorn(SinkhornAmbiguity):
             low=None
             if batch.low is None
             else batch.low[each, places].reshape(-1, 1, batch.low.shape[2]),
+            parameters=None
+            if batch.parameters is None
+            else jnp.repeat(batch.parameters, count, axis=0),
         )

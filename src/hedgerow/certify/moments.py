@@ -89,8 +89,14 @@ class Moments:
         self.replicates = replicates
         self.rule = double(rule)
         nominal = problem.nominal
-        most = ladder.near(nominal.most_outcomes)
-        self._table = TrainingTable.build(nominal, problem.units, most, np.float64)
+        self._table = TrainingTable.build(
+            nominal,
+            problem.units,
+            ladder.near(nominal.most_outcomes),
+            np.float64,
+            problem.parameters(),
+        )
+        self._one_loss = problem.one_loss()
         self.nodes, self._at_once = self._effort()
         self._batches = [
             self.gather(contexts[rows], mass) for rows, mass in self._rows_and_shares()
@@ -179,10 +185,13 @@ class Moments:
         model = self.model.at_penalty(1.0)  # any will do: only shapes are asked for
         one = jax.eval_shape(self._table.gather, np.zeros(1, np.int32), np.ones(1))
         seen = jax.eval_shape(
-            lambda batch: model.perturb(self.rule, self.setting, batch, jax.random.key(0)), one
+            lambda batch: model.perturb(
+                self.rule, self.setting.at(batch), batch, jax.random.key(0)
+            ),
+            one,
         )
         nodes = seen.log_weights.shape[1]
-        loss, kernels = self.setting.loss, self.setting.kernels
+        loss, kernels = self._one_loss, self.setting.kernels
         closed = None if kernels is None else loss.closed_moments(kernels.outcome)
         terms = loss.terms if closed is None else closed.terms
         if seen.outcomes is not None:
@@ -220,6 +229,7 @@ def _with_modes(
     asked = model.movers(batch, jnp.broadcast_to(some, (len(batch.contexts), len(some))))
     groups = len(asked.contexts) // len(batch.contexts)
     scattered = Scattered(Sobol(STARTS), modes.places, modes.moved)
+    setting = setting.at(asked)
     starts = eqx.tree_at(lambda s: s.context_nodes, setting, scattered)
     key = jax.random.fold_in(key, modes.seed)
     found, _, heights = summits(rule, starts, asked, jnp.asarray(modes.penalty), key)
@@ -250,6 +260,7 @@ def _perturb(
     rule: FittedRule, model: Ambiguity, setting: Setting, batch: Batch, keys: PRNGKeyArray
 ) -> Perturbed:
     """Where a batch is moved, once per key, stacked."""
+    setting = setting.at(batch)
     return jax.lax.map(lambda key: model.perturb(rule, setting, batch, key), keys)
 
 
@@ -262,6 +273,7 @@ def _log_moments(
     perturbed: Perturbed,
 ) -> tuple[Array, Array, Array, Array]:
     """Log-moments over all nodes, their derivatives in the penalty, masses, single replicates."""
+    setting = setting.at(batch)
 
     def moments(penalty: Array | None) -> tuple[Array, tuple[Array, Array]]:
         priced = _priced(model, penalty)

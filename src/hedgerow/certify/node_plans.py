@@ -122,7 +122,7 @@ class NodePlanner:
             plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
         plan = plan._replace(level=level)
         if outcome_nodes is not None:
-            n *= outcome_nodes.n * self.problem.working_loss().terms
+            n *= outcome_nodes.n * self.problem.one_loss().terms
         effort = plan.contexts * plan.replicates * n * self.problem.nominal.most_outcomes
         effort *= 1 if plan.modes is None else 1 + MOST_PLACES
         return plan if level < 2 or effort <= MOST_EXPONENTS else None
@@ -156,7 +156,7 @@ class NodePlanner:
 
     def _outcome_nodes(self, level: int) -> GaussQuadrature | Sobol | None:
         """Nodes around outcomes, if the loss needs any."""
-        kernels, loss = self.problem.kernels, self.problem.working_loss()
+        kernels, loss = self.problem.kernels, self.problem.one_loss()
         if kernels is None or loss.closed_moments(kernels.outcome) is not None:
             return None
         if self.problem.nominal.outcomes.shape[1] > 1:

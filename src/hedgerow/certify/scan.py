@@ -24,7 +24,7 @@ from hedgerow import ladder
 from hedgerow.ambiguity import Problem, decide
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, by_row
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
 
@@ -131,6 +131,7 @@ class _Scanner:
         slots = np.arange(ladder.near(int(count.max())))
         entries = start + np.where(slots < count, slots, 0)
         outcomes = units.outcomes(nominal.outcomes, np.float64)
+        read = problem.parameters()
         whole = Batch(
             contexts=jax.device_put(self.homes),
             mass=jax.device_put(nominal.context_mass[asked]),
@@ -138,12 +139,14 @@ class _Scanner:
             outcome_mass=jax.device_put(np.where(slots < count, nominal.entry_mass[entries], 0.0)),
             context_slot=jax.device_put(asked),
             entry_slot=jax.device_put(entries),
+            parameters=None if read is None else jax.device_put(read[asked]),
         )
         # where outcomes move on their own, one of each context is looked at
         one = np.random.default_rng([seed, 1]).integers(count)
         moving = problem.working.movers(whole, jax.device_put(one))
         self._outcomes = np.asarray(moving.outcomes)
         self._mass: np.ndarray = np.asarray(moving.outcome_mass)
+        self._parameters = moving.parameters
         self._at_home = self._mean_losses(self.homes[:, None])
 
     @property
@@ -234,7 +237,13 @@ class _Scanner:
         pieces = [
             np.asarray(
                 _mean_losses(
-                    self._rule, self._loss, flat[some], owner[some], self._outcomes, self._mass
+                    self._rule,
+                    self._loss,
+                    self._parameters,
+                    flat[some],
+                    owner[some],
+                    self._outcomes,
+                    self._mass,
                 )
             )
             for some in rows.reshape(-1, at_once)
@@ -274,6 +283,7 @@ def _strata(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 def _mean_losses(
     rule: FittedRule,
     loss: Loss,
+    parameters: Float[Array, "k q"] | None,
     points: Float[Array, "p d"],
     owner: Int[Array, " p"],
     outcomes: Float[Array, "k n y"],
@@ -281,4 +291,5 @@ def _mean_losses(
 ) -> Float[Array, " p"]:
     """Mean loss of each point's owner's outcomes under the decision at the point."""
     z = decide(rule, points)
+    loss = by_row(loss, None if parameters is None else parameters[owner])
     return jnp.sum(mass[owner] * loss(z[:, None, :], outcomes[owner]), axis=1)

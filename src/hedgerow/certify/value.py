@@ -36,6 +36,7 @@ from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner
 from hedgerow.kernels import Reference, Sobol
+from hedgerow.losses import by_row
 from hedgerow.rules import FittedRule
 
 if TYPE_CHECKING:
@@ -177,7 +178,12 @@ def penalty_needed(problem: Problem, rule: FittedRule, setting: Setting | None =
         units, setting = problem.units, setting or problem.setting(Sobol(1), None)
         contexts = units.contexts(problem.nominal.contexts, np.float64)
         middle = np.median(units.outcomes(problem.nominal.outcomes, np.float64), axis=0)
-        return smallest_penalty_for(double(rule), setting.loss, setting.moving(), contexts, middle)
+        around, rule = setting.moving(), double(rule)
+        needs = [
+            smallest_penalty_for(rule, double(loss), around, contexts, middle)
+            for loss in by_row(setting.loss, problem.parameters()).telling()
+        ]
+        return max(needs, key=lambda need: need.penalty)
 
 
 def evaluated(

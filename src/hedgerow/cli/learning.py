@@ -18,6 +18,7 @@ from hedgerow.cli.options import (
     Search,
     Seed,
     asked_with,
+    cost_columns,
     option,
     repeated,
 )
@@ -74,6 +75,12 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
             yield name, "is needed for --problem newsvendor."
         if costs and not newsvendor:
             yield name, "goes into the file of --costs here."
+        read = cost_columns(costs)
+        if read and len(read) < len(costs or []):
+            yield name, f"give numbers or columns, not both; {quoted(read[0])} is no number."
+        for column in read:
+            if column in request.outcomes or column == request.censored:
+                yield name, f"names {quoted(column)}, which nobody knows when deciding."
         if costs and len(costs) not in (1, outcomes):
             yield name, f"give one number, or one per outcome ({outcomes}); got {len(costs)}."
     if ("costs" in given) == newsvendor:

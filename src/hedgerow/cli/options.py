@@ -102,11 +102,15 @@ class FitRequest:
         list[str], in_data("COLUMN", "What to prepare for; may be repeated.", "--outcome")
     ]
     holding: Annotated[
-        list[float] | None,
-        in_data("COST", "Newsvendor: cost of a unit left over; one for all, or one per outcome."),
+        list[str] | None,
+        in_data(
+            "COST",
+            "Newsvendor: cost of a unit left over, a number or the column that holds it; one for "
+            "all, or one per outcome.",
+        ),
     ] = None
     stockout: Annotated[
-        list[float] | None, in_data("COST", "Newsvendor: cost of a unit short, likewise.")
+        list[str] | None, in_data("COST", "Newsvendor: cost of a unit short, likewise.")
     ] = None
     costs: Annotated[
         Path | None,
@@ -225,6 +229,19 @@ def asked_with(
 def listed(given: list[str] | None) -> list[str]:
     """Names given one by one or separated by commas."""
     return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
+
+
+def cost_columns(given: list[str] | None) -> list[str]:
+    """Columns among costs: what is no number."""
+    return [text for text in given or [] if not _is_number(text)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def repeated(names: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWassers
 from hedgerow.certify.value import RobustValue
 from hedgerow.cli.choosing import choose
 from hedgerow.cli.loading import load_policy
-from hedgerow.cli.options import FitRequest, repeated
+from hedgerow.cli.options import FitRequest, cost_columns, repeated
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
 from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
@@ -36,7 +36,7 @@ from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import default_ambiguity
 from hedgerow.forecasts import ResidualNominal
-from hedgerow.losses import InventorySubstitution, Loss, Newsvendor
+from hedgerow.losses import Column, InventorySubstitution, Loss, Newsvendor, along, located
 from hedgerow.report.costs import fixed_words, standard_error
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
@@ -74,6 +74,7 @@ def fit(request: FitRequest) -> None:
     censored = _censored(table, request.censored)
     encoder = TableEncoder().fit(_chosen(table, request))
     X = encoder.transform(table)
+    _check_costs(loss, X)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     ambiguity = _ambiguity(request, len(Y))
     nominal = NOMINALS[request.nominal]
@@ -169,9 +170,11 @@ def evaluate(path: Path, test: Path, outcomes: list[str] | None) -> None:
     table = read_table(test)
     found = outcomes_of(policy, path, table, outcomes)
     X, Y = features_of(policy, table), found.to_numpy()
+    _check_costs(policy.loss, X)
     losses = policy.losses(X, Y)
     constant = policy.units_.constant
-    constant_losses = np.asarray(policy.loss(np.broadcast_to(constant, (len(Y), len(constant))), Y))
+    always = np.broadcast_to(constant, (len(Y), len(constant)))
+    constant_losses = np.asarray(policy.loss_on(X)(always, Y))
     mean, error = losses.mean(), standard_error(losses)
     best = number(constant_losses.mean())
     low, middle, high = (number(part) for part in np.quantile(losses, [0.1, 0.5, 0.9]))
@@ -215,7 +218,8 @@ def _compare(gain: np.ndarray, constant: float) -> None:
 
 def _part_facts(policy: RobustPolicy, X: pd.DataFrame, Y: pd.DataFrame) -> list[tuple[str, str]]:
     """Mean loss of each outcome, where the loss is a sum over several."""
-    parts = policy.loss.by_outcome(policy.predict(X).reshape(len(Y), -1), Y.to_numpy())
+    decisions = policy.predict(X).reshape(len(Y), -1)
+    parts = policy.loss_on(X).by_outcome(decisions, Y.to_numpy())
     if parts is None or len(Y.columns) == 1:
         return []
     means = np.mean(parts, axis=0)
@@ -244,14 +248,17 @@ def _censored_facts(censored: np.ndarray | None, name: str | None) -> list[tuple
 
 
 def _chosen(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
-    """The columns to decide by."""
+    """The columns to decide by, those of costs among them."""
+    costs = [name for given in (request.holding, request.stockout) for name in cost_columns(given)]
+    for name in costs:
+        numeric_column(table, name)  # or say what it is instead
     if request.features is None:
         others = (*request.outcomes, request.censored)
         names = [name for name in table.columns if name not in others]
         if not names:
             raise ValueError("The table has no columns besides the outcomes to decide by.")
         return table.filter(items=names)
-    names = list(dict.fromkeys(names_in(request.features)))
+    names = list(dict.fromkeys([*names_in(request.features), *costs]))
     for name in names:
         if name not in table.columns:
             raise ValueError(
@@ -298,9 +305,22 @@ def _loss(request: FitRequest) -> tuple[Loss, str]:
     if request.costs is not None:
         loss = _inventory(request.costs, len(request.outcomes))
         return loss, f"{loss.description().short}, costs from {request.costs}"
-    costs: list[Any] = [request.holding or [], request.stockout or []]
-    loss = Newsvendor(*(each[0] if len(each) == 1 else each for each in costs))
+    loss = Newsvendor(_costs(request.holding), _costs(request.stockout))
     return loss, loss.description().short
+
+
+def _costs(given: list[str] | None) -> Any:
+    """Costs as numbers, or the columns that hold them."""
+    if cost_columns(given):
+        return Column(*cost_columns(given))
+    numbers = [float(text) for text in given or []]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _check_costs(loss: Loss, X: pd.DataFrame) -> None:
+    """Say which row has costs that make no sense, the first being 1, as tables are read."""
+    found = located(loss, list(X.columns), X.shape[1])
+    along(found, X.to_numpy(np.float64)).check_rows(first=1)
 
 
 def _inventory(path: Path, products: int) -> InventorySubstitution:

@@ -40,6 +40,7 @@ PADDED = (
     "entry_mass",
     "ticks",
     "entry_low",
+    "parameters",
 )
 """What is lengthened so that tables have one shape."""
 
@@ -48,9 +49,10 @@ class Batch(NamedTuple):
     """Some contexts with their outcomes, in working units.
 
     ``mass`` is what each context counts: in a draw equal shares of 1, in a part of the nominal
-    distribution m_k, and 0 for one that only fills up the places. ``modes``, where known, are points
-    around which a context's mass gathers when it is moved. ``low`` is what outcomes of censored rows
-    do not fall below; None: there are none.
+    distribution m_k, and 0 for one that only fills up the places. ``modes``, where known, are
+    points around which a context's mass gathers when it is moved. ``low`` is what outcomes of
+    censored rows do not fall below; None: there are none. ``parameters`` are those of the loss that
+    are read from the contexts; None: it has no such ones.
     """
 
     contexts: Float[Array, "b d"]
@@ -61,6 +63,7 @@ class Batch(NamedTuple):
     entry_slot: Int[Array, "b n"]
     modes: Float[Array, "b s d"] | None = None
     low: Float[Array, "b n y"] | None = None
+    parameters: Float[Array, "b p"] | None = None
 
 
 class TrainingTable(eqx.Module):
@@ -76,6 +79,7 @@ class TrainingTable(eqx.Module):
     total: Int[Array, ""]
     most_outcomes: int = eqx.field(static=True)
     entry_low: Float[Array, "entries y"] | None = None
+    parameters: Float[Array, "contexts p"] | None = None
 
     @classmethod
     def build(
@@ -84,8 +88,12 @@ class TrainingTable(eqx.Module):
         units: Units,
         outcomes_per_context: int,
         dtype: type[np.floating] = np.float32,
+        parameters: Float[np.ndarray, "contexts p"] | None = None,
     ) -> TrainingTable:
-        """Move a nominal distribution to the device, in working units, with room on the ladder."""
+        """Move a nominal distribution to the device, in working units, with room on the ladder.
+
+        ``parameters`` are the loss's own at every context (``Problem.parameters``).
+        """
         total = len(nominal.contexts)
         cumulative = np.cumsum(nominal.context_mass)
         ticks = np.minimum(np.rint(cumulative / cumulative[-1] * WHOLE), WHOLE - 1)
@@ -101,6 +109,8 @@ class TrainingTable(eqx.Module):
         }
         if low is not None:
             arrays["entry_low"] = _low_end(low, units, dtype)
+        if parameters is not None:
+            arrays["parameters"] = parameters.astype(dtype)
         return cls(
             **{
                 name: _on_device(array, ladder.room_beside(total, len(array)))
@@ -171,6 +181,7 @@ class TrainingTable(eqx.Module):
             context_slot=contexts,
             entry_slot=entries,
             low=None if self.entry_low is None else self.entry_low[entries],
+            parameters=None if self.parameters is None else self.parameters[contexts],
         )
 
     def _draw_contexts(

@@ -50,7 +50,10 @@ class Units:
 
     @classmethod
     def measure(cls, nominal: NominalDistribution, loss: Loss) -> Units:
-        """Read units off the nominal distribution; ``loss`` fixes those of decisions and costs."""
+        """Read units off the nominal distribution; ``loss`` fixes those of decisions and costs.
+
+        A loss whose parameters are read from contexts is that of the nominal's contexts.
+        """
         refuse_in_forked_process()  # a loss may ask JAX
         outcomes = nominal.outcomes
         mass = np.bincount(nominal.entry_outcome, nominal.joint_mass(), minlength=len(outcomes))
@@ -60,13 +63,17 @@ class Units:
         y_spread = np.where(y.varies(LEAST_OUTCOME), y.deviation, 0.0)
         y_unit = np.where(y_spread > 0, y_spread, np.abs(y.centre))
         y_unit = np.where(y_unit > 0, y_unit, 1.0)
+        if loss.varies():  # an outcome costs what it does in its context
+            outcomes, mass = outcomes[nominal.entry_outcome], nominal.joint_mass()
+            loss = loss.rows(nominal.entry_context)
         constant = loss.best_constant(outcomes, mass)
         constant_loss = float(mass @ loss(constant[None, :], outcomes))
-        typical = y.within(outcomes).all(axis=1)
+        typical = np.asarray(y.within(outcomes).all(axis=1))
         if typical.all() or typical.mean() < 0.5:  # of many outcomes each may have odd rows
             usual, seen, share = constant, outcomes, mass
         else:
             seen, share = outcomes[typical], mass[typical] / mass[typical].sum()
+            loss = loss.rows(typical)
             usual = loss.best_constant(seen, share)
         z_unit = loss.decision_unit(y_unit, usual)
         loss_unit = loss.natural_unit(usual, seen, share)

@@ -1,6 +1,8 @@
 """Losses Ψ(z, y): what a decision costs once the outcome is known."""
 
 from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
+from hedgerow.losses.by_row import along, by_row
+from hedgerow.losses.columns import Column, bound, located, named_columns, parameters
 from hedgerow.losses.custom import CustomLoss
 from hedgerow.losses.inventory import InventorySubstitution
 from hedgerow.losses.max_affine import MaxAffine
@@ -12,6 +14,7 @@ from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
 __all__ = [
     "ClosedMoments",
+    "Column",
     "CustomLoss",
     "InventorySubstitution",
     "Loss",
@@ -23,4 +26,10 @@ __all__ = [
     "RecourseLoss",
     "RescaledLoss",
     "TwoStageLP",
+    "along",
+    "bound",
+    "by_row",
+    "located",
+    "named_columns",
+    "parameters",
 ]

@@ -8,6 +8,9 @@ A loss written elsewhere needs ``__call__`` and ``decisions_for``. What else it 
 it may offer: the best constant decision, inner expectations in closed form (``closed_moments``),
 its worst outcome at a price (``best_response``), which penalties are admissible. What it does not
 offer is found by minimising, sampling, climbing and probing.
+
+Parameters may be columns of the contexts (``columns``). The loss of some rows is then a ``RowLoss``
+(``by_row``), which puts each row's numbers in their place and asks the loss as ever.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -27,11 +31,15 @@ from hedgerow._components import ABSENT, Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import Kernel
+from hedgerow.losses.columns import Column, named_columns
 from hedgerow.losses.constants import descend_to_best
+from hedgerow.losses.growth import probed_penalty
 from hedgerow.programs import program
 
 CONSTANT_ROWS = 2000
 """Rows used to find the best constant decision of a loss without a closed form for it."""
+NEVER_BY_ROW = ("decision_set", "outcome_support")
+"""Parameters that are no numbers."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,10 @@ class Loss(Component):
     """Base of all losses (abstract)."""
 
     outcome_support = ABSENT
+    reads_columns: ClassVar[bool] = True
+    """Whether parameters may be columns of the contexts."""
+    losses_of_rows: ClassVar[Callable[[Loss, Any], Loss] | None] = None
+    """The ``RowLoss`` that knows more of such losses than the general one."""
 
     @abstractmethod
     def __call__(self, z: Any, y: Any) -> Any:
@@ -64,6 +76,44 @@ class Loss(Component):
     @abstractmethod
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """Return the decision set for problems with this many outcomes."""
+
+    def inspect(self) -> None:
+        """Check what can be told without rows: columns are checked with them (``RowLoss``)."""
+        for name, value in vars(self).items():
+            several = value if isinstance(value, list | tuple) else [value]
+            if not any(isinstance(part, Column) for part in several):
+                continue
+            if not self.reads_columns or name in NEVER_BY_ROW:
+                raise ValueError(
+                    f"{name} of {type(self).__name__} cannot be read from a column, row by row: "
+                    "it must be the same on all rows."
+                )
+            if not isinstance(value, Column):
+                raise ValueError(
+                    f"{name} holds columns in a list; name them all in one, as in "
+                    'hedgerow.Column("cost_a", "cost_b").'
+                )
+        if not any(named_columns(self)):
+            self.check()
+
+    def varies(self) -> bool:
+        """Whether each row has a loss of its own."""
+        return False
+
+    def rows(self, places: np.ndarray) -> Loss:
+        """Return the loss of some of the rows."""
+        return self
+
+    def check_rows(self, first: int = 0) -> None:
+        """Refuse a row whose parameters make no sense, by its number, the first one's given."""
+
+    def telling(self) -> list[Loss]:
+        """Return the losses of single rows that may grow the fastest; here all are the same."""
+        return [self]
+
+    def mapped(self, function: Callable[..., Any], *arrays: Array) -> Any:
+        """Return function(loss, *row of each array) on every row."""
+        return jax.vmap(partial(function, self))(*arrays)
 
     def support_for(self, n_outcomes: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Lower and upper ends of the outcome support, or None if it is all of R^d."""
@@ -172,22 +222,7 @@ class Loss(Component):
         outcome in the directions the support leaves open, far beyond the outcomes seen. A ratio
         that keeps rising means that no penalty suffices; one that dies away means that any does.
         """
-        middle, scale = np.median(outcomes, axis=0), np.asarray(cost.scale)
-        directions = _open_directions(cost)
-        if not len(directions):
-            return 0.0
-        radii = np.array([1e3, 1e6]) * max(1.0, np.max(np.abs(outcomes - middle) / scale))
-        moved = middle + radii[:, None, None] * directions * scale
-        with jax.enable_x64(True):
-            growth = np.asarray(self(constant, moved)) - np.asarray(self(constant, middle))
-        steps = np.sum(np.abs(directions) ** cost.order, axis=-1)
-        near, far = growth / (radii[:, None] ** cost.order * steps)
-        if not np.all(np.isfinite([near, far])):
-            return np.inf
-        rising = (far > 0) & (far > 1.5 * np.maximum(near, 0))
-        if np.any(rising):
-            return np.inf
-        return float(np.max(np.where(far < near / 10, 0.0, np.maximum(far, 0.0))))
+        return probed_penalty(self, cost, constant, outcomes)
 
 
 class RescaledLoss(Loss):
@@ -266,15 +301,3 @@ def declared(decision_set: Any, dimension: int, because: str) -> DecisionSet:
     if decision_set.dimension != dimension:
         raise ValueError(f"decision_set has dimension {decision_set.dimension}, but {because}.")
     return decision_set
-
-
-def _open_directions(cost: Kernel) -> np.ndarray:
-    """Coordinate directions and diagonals along which the outcome support is unbounded."""
-    falling, rising = (np.asarray(scale) > 0 for scale in cost.open_scales)
-    dimension = len(falling)
-    axes = np.eye(dimension)
-    ones = np.ones((1, dimension))
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (2 * dimension, dimension))
-    directions = np.concatenate([axes, -axes, ones, -ones, signs])
-    blocked = ((directions > 0) & ~rising) | ((directions < 0) & ~falling)
-    return directions[~blocked.any(axis=1)]

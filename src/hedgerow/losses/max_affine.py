@@ -51,6 +51,7 @@ class MaxAffine(Loss):
     """
 
     traced = ("constant", "outcome_slope", "decision_slope", "decision_set")
+    reads_columns = False
     constant: Any
     outcome_slope: Any
     decision_slope: Any

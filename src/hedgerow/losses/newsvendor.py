@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +24,8 @@ from hedgerow.describe.numbers import spanned
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
+from hedgerow.losses.by_row import RowLoss
+from hedgerow.losses.columns import Column, bound
 from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import penalty_of_slopes
 
@@ -35,9 +37,10 @@ class Newsvendor(Loss):
 
     Parameters
     ----------
-    holding : float or (products,)
-        Cost h of each unit ordered and not demanded.
-    stockout : float or (products,)
+    holding : float, (products,) or Column
+        Cost h of each unit ordered and not demanded; ``Column("cost")``: read from that column of
+        X, row by row.
+    stockout : float, (products,) or Column
         Cost b of each unit demanded and not ordered.
     decision_set : DecisionSet or None
         Where orders may lie; None: the non-negative numbers.
@@ -57,6 +60,34 @@ class Newsvendor(Loss):
     _: KW_ONLY
     decision_set: DecisionSet | None = None
     outcome_support: tuple[Any, Any] | None = None
+
+    @classmethod
+    def from_prices(
+        cls, price: Any, cost: Any, salvage: Any = 0.0, shortage: Any = 0.0, **more: Any
+    ) -> Self:
+        """Return the newsvendor of goods bought at ``cost`` and sold at ``price``.
+
+        A unit left over brings ``salvage``, one missing costs ``shortage`` beside the sale: holding
+        is cost − salvage, stockout is price − cost + shortage. All are numbers, or one per product;
+        ``more`` goes to the constructor.
+        """
+        given = {"price": price, "cost": cost, "salvage": salvage, "shortage": shortage}
+        for name, value in given.items():
+            if isinstance(value, Column):
+                raise TypeError(
+                    f"{name} must be a number or one per product, got {value!r}: put columns of "
+                    "cost − salvage and price − cost into X, and give them as holding and stockout."
+                )
+        prices = {name: _checks.parameter(name, value) for name, value in given.items()}
+        holding = prices["cost"] - prices["salvage"]
+        stockout = prices["price"] - prices["cost"] + prices["shortage"]
+        for amount, words in (
+            (holding, "salvage must not exceed cost: what is left over would earn money"),
+            (stockout, "cost must not exceed price + shortage: nothing would be worth ordering"),
+        ):
+            if np.any(amount < 0):
+                raise ValueError(f"{words}; the difference is {spanned(-amount)}.")
+        return cls(holding[()], stockout[()], **more)
 
     def check(self) -> None:
         """Costs are finite, not negative, not both zero, and of one length."""
@@ -79,7 +110,7 @@ class Newsvendor(Loss):
 
     def by_outcome(self, z: Any, y: Any) -> Any:
         """Cost of each product."""
-        xp = namespace(z, y, self.holding)
+        xp = namespace(z, y, self.holding, self.stockout)
         z, y = xp.asarray(z), xp.asarray(y)
         holding, stockout = xp.asarray(self.holding), xp.asarray(self.stockout)
         return holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
@@ -91,11 +122,12 @@ class Newsvendor(Loss):
 
     def description(self, unit: str = "") -> LossDescription:
         """What is left over, and what is missing."""
-        over, under = spanned(self.holding), spanned(self.stockout)
-        money = f" {unit}" if unit else ""
+        (over, dear_over), (under, dear_under) = (
+            _words(cost, unit) for cost in (self.holding, self.stockout)
+        )
         return LossDescription(
             short=f"newsvendor, holding {over}, stockout {under}",
-            costs=f"Each unit left over costs {over}{money}, each one missing costs {under}{money}"
+            costs=f"Each unit left over costs {dear_over}, each one missing costs {dear_under}"
             + ("" if unit else ", in the unit these costs were given in"),
             decides="How much to have ready before demand is known",
         )
@@ -103,10 +135,10 @@ class Newsvendor(Loss):
     def decisions_for(self, n_outcomes: int) -> DecisionSet:
         """One order per product."""
         for name in COSTS:
-            costs = np.asarray(getattr(self, name))
-            if costs.ndim == 1 and len(costs) != n_outcomes:
+            shape = np.shape(getattr(self, name))
+            if len(shape) == 1 and shape[0] != n_outcomes:
                 raise ValueError(
-                    f"{name} has {len(costs)} entries, one per product, but Y has {n_outcomes} "
+                    f"{name} has {shape[0]} entries, one per product, but Y has {n_outcomes} "
                     "column(s)."
                 )
         if self.decision_set is None:
@@ -117,19 +149,8 @@ class Newsvendor(Loss):
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the b/(b+h) quantile of each product's demand, moved into the decision set."""
         holding, stockout = self._costs(outcomes.shape[1])
-        # a level that a sum of weights meets up to rounding is met
-        levels = np.maximum(stockout / (holding + stockout) - 1e-12, 0.0)
-        quantiles = np.array(
-            [
-                np.quantile(demand, level, method="inverted_cdf", weights=weights)
-                for demand, level in zip(outcomes.T, levels, strict=True)
-            ]
-        )
-        decision_set = self.decisions_for(outcomes.shape[1])
-        if bool(decision_set.contains(quantiles)):
-            return quantiles
-        nearest = decision_set.nearest(quantiles)  # the loss is a sum over products, and convex
-        return super().best_constant(outcomes, weights) if nearest is None else nearest
+        found = self._allowed(_quantiles(outcomes, stockout / (holding + stockout), weights))
+        return super().best_constant(outcomes, weights) if found is None else found
 
     def decision_unit(self, outcome_unit: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """Orders are counted like demand."""
@@ -189,8 +210,125 @@ class Newsvendor(Loss):
         """s_y·max(h, b) over the directions the support leaves open for p = 1; 0 for p = 2."""
         return penalty_of_slopes(cost, self._costs(outcomes.shape[1]))
 
-    def _costs(self, products: int) -> tuple[np.ndarray, np.ndarray]:
+    def _costs(self, products: int) -> tuple[Any, Any]:
+        """One of each per product; a column stays one."""
         holding, stockout = (
-            np.broadcast_to(_checks.costs(name, getattr(self, name)), products) for name in COSTS
+            cost
+            if isinstance(cost := getattr(self, name), Column)
+            else np.broadcast_to(_checks.costs(name, cost), products)
+            for name in COSTS
         )
         return holding, stockout
+
+    def _allowed(self, orders: np.ndarray) -> np.ndarray | None:
+        """The best orders of each product, moved into the decision set; None: not known how."""
+        decision_set = self.decisions_for(len(orders))
+        if bool(decision_set.contains(orders)):
+            return orders
+        return decision_set.nearest(orders)  # the loss is a sum over products, and convex
+
+
+class NewsvendorRows(RowLoss):
+    """Newsvendors with costs of their own on every row: what is known of all of them at once."""
+
+    def check_rows(self, first: int = 0) -> None:
+        """Costs are finite, not negative and not both zero; says in which row one is not."""
+        for name, costs in zip(COSTS, self._row_costs(), strict=True):
+            given = getattr(self.loss, name)
+            if not isinstance(given, Column):
+                _checks.costs(name, given)
+                continue
+            for wrong, words in (
+                (~np.isfinite(costs), "be finite"),
+                (costs < 0, "not be negative"),
+            ):
+                if np.any(wrong):
+                    row, place = np.argwhere(wrong)[0]
+                    raise ValueError(
+                        f"{name} must {words}, got {costs[row, place]:g} in row {row + first} of "
+                        f"{given.words()}."
+                    )
+        holding, stockout = self._row_costs()
+        nothing = np.argwhere(holding + stockout == 0)
+        if len(nothing):
+            raise ValueError(
+                f"holding and stockout are both 0 in row {nothing[0][0] + first}: every order "
+                "would be optimal."
+            )
+
+    def __call__(self, z: Any, y: Any) -> Any:
+        """Cost of orders on each row."""
+        each = self._each_product(z, y)
+        return super().__call__(z, y) if each is None else each.sum(axis=-1)
+
+    def by_outcome(self, z: Any, y: Any) -> Any:
+        """Cost of each product on each row."""
+        each = self._each_product(z, y)
+        return super().by_outcome(z, y) if each is None else each
+
+    def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
+        """Nothing, whatever the costs."""
+        return self.loss.foresight(outcomes)
+
+    def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the quantile at Σw·b/Σw(b+h) of demand weighted by w(b+h), product by product.
+
+        There the orders' derivative, Σ w·h over demands below and −Σ w·b over those above, is 0.
+        """
+        loss: Any = self.loss
+        shape = outcomes.shape
+        holding, stockout = (np.broadcast_to(costs, shape) for costs in self._row_costs())
+        shares = weights[:, None] * (holding + stockout)
+        levels = (weights @ stockout) / shares.sum(axis=0)
+        found = loss._allowed(_quantiles(outcomes, levels, shares))
+        return super().best_constant(outcomes, weights) if found is None else found
+
+    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+        """As for the largest costs of any row."""
+        products = outcomes.shape[1]
+        holding, stockout = (
+            np.broadcast_to(costs.max(axis=0), products) for costs in self._row_costs()
+        )
+        return penalty_of_slopes(cost, (holding, stockout))
+
+    def _row_costs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Holding and stock-out costs of every row, (rows or 1, products or 1) each."""
+        every: Any = bound(self.loss, np.asarray(self.values))
+        holding, stockout = (
+            np.reshape(costs, (len(self.values) if by_row else 1, -1))
+            for costs, by_row in (
+                (getattr(every, name), isinstance(getattr(self.loss, name), Column))
+                for name in COSTS
+            )
+        )
+        return holding, stockout
+
+    def _each_product(self, z: Any, y: Any) -> np.ndarray | None:
+        """Costs (rows, products) of plain tables; None: anything else."""
+        if namespace(z, y, self.values) is jnp or max(np.ndim(z), np.ndim(y)) != 2:
+            return None
+        holding, stockout = self._row_costs()
+        return self.loss.replace(holding=holding, stockout=stockout).by_outcome(z, y)
+
+
+Newsvendor.losses_of_rows = NewsvendorRows
+
+
+def _quantiles(outcomes: np.ndarray, levels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Quantile of each column at its level, under weights (rows,) or (rows, columns)."""
+    # a level that a sum of weights meets up to rounding is met
+    levels = np.maximum(levels - 1e-12, 0.0)
+    shares = np.broadcast_to(weights.reshape(len(weights), -1), outcomes.shape)
+    return np.array(
+        [
+            np.quantile(demand, level, method="inverted_cdf", weights=share)
+            for demand, level, share in zip(outcomes.T, levels, shares.T, strict=True)
+        ]
+    )
+
+
+def _words(cost: Any, unit: str) -> tuple[str, str]:
+    """A cost in short, and as a sum of money."""
+    if isinstance(cost, Column):
+        return f"from {cost.words()}", f"what {cost.words()} says{f', in {unit}' if unit else ''}"
+    return spanned(cost), f"{spanned(cost)}{f' {unit}' if unit else ''}"

@@ -26,6 +26,7 @@ from hedgerow.losses.base import Loss, namespace
 class PortfolioLoss(Loss):
     """What losses of the portfolio's return share (abstract)."""
 
+    reads_columns = False
     level_name: ClassVar[str] = "level"
     """What the level, a portfolio's first decision, is at its best."""
     return_weight: float = 1.0

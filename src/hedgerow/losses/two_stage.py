@@ -44,6 +44,7 @@ class RecourseLoss(Loss):
     The engine is built when first needed and kept until a parameter is replaced by another object.
     """
 
+    reads_columns = False
     _: KW_ONLY
     decision_set: Any
     outcome_support: Any = None

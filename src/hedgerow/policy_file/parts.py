@@ -12,6 +12,7 @@ from hedgerow import ambiguity, decisions, forecasts, kernels, losses, lots, rul
 from hedgerow._components import Component
 from hedgerow.data import nominal
 from hedgerow.decisions import DecisionSet
+from hedgerow.losses import Column
 
 OWN: dict[str, type] = {
     f"hedgerow.{kind.__name__}": kind
@@ -69,6 +70,8 @@ def describe(value: Any) -> Any:
     if isinstance(value, DecisionSet):
         arguments = [describe(argument) for argument in value.arguments]
         return {"set": path_of(type(value)), "arguments": arguments}
+    if isinstance(value, Column):
+        return {"column": list(value.columns)}
     if isinstance(value, tuple | list):
         return {"tuple": [describe(item) for item in value]}
     if isinstance(value, int | np.integer):
@@ -109,6 +112,8 @@ class Known:
         if "set" in description:
             kind = self.kind(description["set"], DecisionSet)
             return kind(*(self.revive(item) for item in description["arguments"]))
+        if "column" in description:
+            return Column(*description["column"])
         if "tuple" in description:
             return tuple(self.revive(item) for item in description["tuple"])
         if "float" in description:

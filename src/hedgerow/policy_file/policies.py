@@ -101,10 +101,10 @@ def unpacked(
     policy.units_ = _units(arrays)
     policy.n_features_in_ = about["features"]
     policy.n_outcomes_ = about["outcomes"]
-    decision_set = _decision_set(policy)
-    policy.n_decisions_ = decision_set.dimension
     if about["feature_names"] is not None:
         policy.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+    decision_set = _decision_set(policy)
+    policy.n_decisions_ = decision_set.dimension
     kind = Constant() if about["status"] == "constant" else policy.rule or SoftForest()
     start = Start.of(policy.units_, decision_set)
     if about["format"] < 3:  # whose rules looked at features that never vary, too
@@ -150,6 +150,7 @@ def _units(arrays: dict[str, np.ndarray]) -> Units:
 def _decision_set(policy: Any) -> DecisionSet:
     """Where decisions lie; of as many numbers as the units are, and in their sense."""
     units, outcomes = policy.units_, policy.n_outcomes_
+    _ = policy.loss_  # whose columns are among the features
     decision_set = policy.loss.decisions_for(outcomes)
     policy.loss.support_for(outcomes)
     if decision_set.dimension != len(units.z_unit):

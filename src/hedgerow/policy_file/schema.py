@@ -2,7 +2,7 @@
 
 Sizes: features d, outcomes y and decisions k, which the units' arrays say, and the description must
 say likewise. So nothing is made as large as a number in a file tells; it is as large as an array
-that is there. Parts are described by one of six forms (``FORMS``); whether their parameters make
+that is there. Parts are described by one of seven forms (``FORMS``); whether their parameters make
 sense is for the parts to say.
 """
 
@@ -156,6 +156,12 @@ def _tuple(where: str, value: dict, depth: int) -> None:
     _items(where, value["tuple"], depth)
 
 
+def _column(where: str, value: dict, depth: int) -> None:
+    for item in _list(where, value["column"]):
+        if type(item) is not str:
+            whole(0)(f"each of {where}", item)
+
+
 def _array(where: str, value: dict, depth: int) -> None:
     items, shape = value["array"], value["shape"]
     for item in _list(where, items):
@@ -185,6 +191,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
     frozenset(("component", "parameters")): _component,
     frozenset(("set", "arguments")): _set,
     frozenset(("tuple",)): _tuple,
+    frozenset(("column",)): _column,
     frozenset(("array", "shape")): _array,
     frozenset(("not stored",)): _absent,
 }

@@ -83,14 +83,14 @@ def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]
     for name, other in against.items():
         decisions = _decisions(name, other, X, subject)
         found.append(Cost(name, "another policy", subject.losses(decisions), "other"))
-    hindsight = policy.loss.best_constant(Y, np.ones(len(Y)))
+    hindsight = subject.loss.best_constant(Y, np.ones(len(Y)))
     for when, decision, remark in (
         ("of training", policy.units_.constant, ""),
         ("in hindsight", hindsight, ", which nobody could know before"),
     ):
         name, said = f"Best fixed decision {when}", f"always {fixed_words(decision)}{remark}"
         found.append(Cost(name, said, subject.losses(decision), "reference"))
-    foreseen = policy.loss.foresight(Y)
+    foreseen = subject.loss.foresight(Y)
     if foreseen is not None:
         found.append(Cost("Perfect foresight", "every outcome known before", foreseen, "reference"))
     return found

@@ -19,6 +19,7 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.describe.names import decision_names, feature_names, outcome_names
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import decided
+from hedgerow.losses import Loss
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,15 @@ class Subject:
         """What the policy decides on each row, (rows, decisions)."""
         return decided(self.policy, self.contexts)
 
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss of these rows."""
+        return self.policy.loss_on(self.contexts)
+
     def losses(self, decisions: np.ndarray) -> np.ndarray:
         """What decisions (rows, decisions), or one for all rows, would have cost on each row."""
         shape = (self.rows, self.policy.n_decisions_)
-        found = self.policy.loss(np.broadcast_to(decisions, shape), self.outcomes)
+        found = self.loss(np.broadcast_to(decisions, shape), self.outcomes)
         return np.asarray(found, dtype=np.float64)
 
     def outcome_of(self, decision: int) -> int | None:

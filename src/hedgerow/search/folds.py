@@ -33,7 +33,7 @@ from hedgerow.ambiguity import (
 )
 from hedgerow.data import NominalDistribution, TrainingTable, Units
 from hedgerow.kernels import Sobol
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, by_row, parameters
 from hedgerow.rules import FittedRule
 from hedgerow.search.candidates import Family
 from hedgerow.search.history import History, Split
@@ -70,6 +70,7 @@ class Fold(NamedTuple):
     """What is trained on, and what it is judged by.
 
     ``counted``: what rows count in comparisons of single rows, 1 on average; None: all the same.
+    ``parameters``: those that the loss reads from the contexts held out; None: it reads none.
     """
 
     problem: Problem
@@ -79,6 +80,7 @@ class Fold(NamedTuple):
     weights: np.ndarray
     keys: fitting.Keys
     counted: np.ndarray | None = None
+    parameters: np.ndarray | None = None
 
     @property
     def units(self) -> Units:
@@ -129,7 +131,11 @@ class Fold(NamedTuple):
         decisions = decisions[:, : len(self.contexts)] * self.units.z_unit
         usable = np.asarray(np.isfinite(decisions).all(axis=(1, 2)))
         decisions = np.where(usable[:, None, None], decisions, self.units.constant)
-        costs = np.asarray(loss(decisions, self.outcomes), np.float64)
+        if self.parameters is None:
+            costs = np.asarray(loss(decisions, self.outcomes), np.float64)
+        else:
+            own = by_row(loss, self.parameters)
+            costs = np.stack([own(each, self.outcomes) for each in decisions])
         means = np.average(costs, axis=1, weights=self.weights)
         return np.where(usable, means, np.inf), np.where(usable[:, None], costs, np.inf)
 
@@ -328,7 +334,12 @@ def grids_of(folds: list[Fold], models: list[Ambiguity], solver: StochasticSolve
     """The trainings of every fold, all of one shape."""
     tables = TrainingTable.alike(
         [
-            TrainingTable.build(fold.problem.nominal, fold.units, solver.outcomes_per_context)
+            TrainingTable.build(
+                fold.problem.nominal,
+                fold.units,
+                solver.outcomes_per_context,
+                parameters=fold.problem.parameters(),
+            )
             for fold in folds
         ]
     )
@@ -355,7 +366,8 @@ def fold_of(
     problem.cover(rule, widen=0.9)
     contexts, weights = problem.units.contexts(history.contexts[test]), history.held_out(test)
     counted = None if history.counted is None else weights / weights.mean()
-    return Fold(problem, rule, contexts, history.outcomes[test], weights, keys, counted)
+    read = parameters(loss, history.contexts[test])
+    return Fold(problem, rule, contexts, history.outcomes[test], weights, keys, counted, read)
 
 
 def _held_out_contexts(folds: list[Fold]) -> list[jax.Array]:

@@ -32,7 +32,7 @@ from hedgerow.data import Nominal, spreads
 from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts, pose
-from hedgerow.losses import Loss
+from hedgerow.losses import Loss, along, located
 from hedgerow.rules import Rule
 from hedgerow.search.candidates import (
     EPSILONS,
@@ -145,16 +145,21 @@ class RobustPolicyCV(BaseEstimator):
         """
         _checks.one_of("selection", self.selection, SELECTIONS)
         families_of(self, 0, 1)  # what is wrong with them is said before the data
+        Parts.of(self.loss, ERM())
         history = self._history(X, y, sample_weight, censored)
         families = families_of(self, *history.outcomes.shape)
+        loss = located(
+            self.loss, getattr(self, "feature_names_in_", None), history.contexts.shape[1]
+        )
+        along(loss, history.contexts).check_rows()
         for family in families:  # what is wrong is said before the work
-            Parts.of(self.loss, ERM(), family.rule, family.nominal, family.solver)
-        pose(Parts.of(self.loss, ERM()), *history[:3])
+            Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)
+        pose(Parts.of(loss, ERM()), *history[:3])
         splitter: Any = check_cv(self.cv)
         splits = list(splitter.split(X, y))
         history.check(splits)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        trials = self._search(families, history, splits, seed)
+        trials = self._search(families, loss, history, splits, seed)
         if not trials:
             raise ValueError("No penalty is admissible on every fold; try larger ones.")
         self._seed = seed
@@ -241,12 +246,17 @@ class RobustPolicyCV(BaseEstimator):
         return History.of(contexts, outcomes, weights, censored)
 
     def _search(
-        self, families: list[Family], history: History, splits: list[Any], seed: int
+        self,
+        families: list[Family],
+        loss: Loss,
+        history: History,
+        splits: list[Any],
+        seed: int,
     ) -> list[Trial]:
         """Train everything; in processes if asked, else with progress."""
         if self.n_jobs not in (None, 1):
             work = (
-                delayed(try_families)([family], self.loss, history, splits, seed, race=False)
+                delayed(try_families)([family], loss, history, splits, seed, race=False)
                 for family in families
             )
             found = Parallel(n_jobs=self.n_jobs)(work)
@@ -257,7 +267,7 @@ class RobustPolicyCV(BaseEstimator):
                 if report is not None and math.isfinite(least):
                     report(done, total, least, None)
 
-            return try_families(families, self.loss, history, splits, seed, watch, self.race)
+            return try_families(families, loss, history, splits, seed, watch, self.race)
 
     def _choose(self, trials: list[Trial], weights: np.ndarray) -> None:
         """Put the results down and choose; ``weights`` are those of the held-out rows."""

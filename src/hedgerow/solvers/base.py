@@ -68,7 +68,12 @@ class Solver(Component):
         building the same one again for another model.
         """
         if table is None:
-            table = TrainingTable.build(problem.nominal, problem.units, self.outcomes_per_context)
+            table = TrainingTable.build(
+                problem.nominal,
+                problem.units,
+                self.outcomes_per_context,
+                parameters=problem.parameters(),
+            )
         nodes = self._rule(self.nodes), self._outcome_rule(problem)
         setting = Setting(problem.working_loss(), problem.kernels, *nodes)
         model = problem.working if penalty is None else problem.working.at_penalty(penalty)
@@ -93,6 +98,6 @@ class Solver(Component):
         if self.outcome_nodes is not None:
             return self._rule(self.outcome_nodes)
         kernels = problem.kernels
-        if kernels is None or problem.working_loss().closed_moments(kernels.outcome) is not None:
+        if kernels is None or problem.one_loss().closed_moments(kernels.outcome) is not None:
             return None
         return self.node_rule(SAMPLED_OUTCOME_NODES)

@@ -68,7 +68,8 @@ class Objective(eqx.Module):
         setting: Setting | None = None,
     ) -> Tilt:
         """Return the exponents of a batch, with nodes from ``key``."""
-        model, setting = self.at(parameters), self.setting if setting is None else setting
+        model = self.at(parameters)
+        setting = (self.setting if setting is None else setting).at(batch)
         rule = eqx.combine(parameters.rule, self.fixed)
         return model.tilt(model.perturb(rule, setting, batch, key), setting, batch)
 

@@ -120,8 +120,8 @@ class SmoothWorstCase(WorstCase):
 
     def _draws_outcomes(self) -> bool:
         """Whether the loss draws tilted outcomes itself."""
-        setting = self.evaluation.moments.setting
-        closed = setting.loss.closed_moments(setting.moving().outcome)
+        setting, loss = self.evaluation.moments.setting, self.evaluation.problem.one_loss()
+        closed = loss.closed_moments(setting.moving().outcome)
         known = closed is not None and closed.tilted_outcome is not None
         return setting.outcome_nodes is None and known
 
@@ -154,7 +154,7 @@ class SmoothWorstCase(WorstCase):
         moments, dual = self.evaluation.moments, self.evaluation.dual
         for some, batch, perturbed in moments.pieces(self.evaluation.penalty):
             log_moments = jax.device_put(dual.log_moments[some])
-            yield _Seen(self._model(), moments.setting, batch, log_moments), perturbed
+            yield _Seen(self._model(), moments.setting.at(batch), batch, log_moments), perturbed
 
     def _over_contexts(self, term: Any, points: np.ndarray, *more: np.ndarray) -> np.ndarray:
         """Log of a sum over all contexts, in pieces of contexts and of points."""
@@ -172,7 +172,7 @@ class SmoothWorstCase(WorstCase):
             decisions = [_decide(rule, part) for part in parts[0]]
             arrays = list(zip(parts[0], decisions, *parts[1:], strict=True))
             logs = [np.concatenate([term(seen, *some) for some in arrays]) for seen in all_seen]
-        return logsumexp(logs, axis=0)[: len(points)]
+        return np.asarray(logsumexp(logs, axis=0))[: len(points)]
 
     def _points(self, x: Any) -> np.ndarray:
         units = self.evaluation.problem.units
@@ -240,9 +240,9 @@ class _Seen(NamedTuple):
 def _log_joint(seen: _Seen, points: Array, decisions: Array, outcomes: Array) -> Float[Array, " q"]:
     """Log-density at pairs (x, y), summed over the contexts seen."""
     perturbed = seen.around(points, decisions)
-    gains = seen.setting.loss(decisions, outcomes) / seen.model.temperature
+    gains = seen.setting.loss(decisions[None], outcomes[None]) / seen.model.temperature
     inner = seen.model.inner_log_moments(perturbed, seen.setting, seen.batch)
-    log_b = jnp.swapaxes(seen.log_outcome_kernel(outcomes), 1, 2) + gains[:, None] - inner
+    log_b = jnp.swapaxes(seen.log_outcome_kernel(outcomes), 1, 2) + gains[..., None] - inner
     terms = seen.log_context_terms(perturbed) + log_b + seen.log_mass()[:, None, :]
     return jax.nn.logsumexp(terms, axis=(0, 2))
 
@@ -302,6 +302,7 @@ def _draw_piece(
     key: PRNGKeyArray,
 ) -> tuple[Array, Array, Array]:
     """One point from each row of a batch, and how many candidates stood behind it."""
+    setting = setting.at(batch)
     key_nodes, key_candidates, key_context, key_tilt = jax.random.split(key, 4)
     perturbed = model.perturb(rule, setting, batch, key_nodes)
     if tilted is not None:
