@@ -16,7 +16,7 @@ from hedgerow._files import check_target
 from hedgerow.cli.loading import load_policy
 from hedgerow.cli.options import ExplainRequest
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
-from hedgerow.cli.work import features_of
+from hedgerow.cli.columns import features_of
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
 from hedgerow.describe.numbers import listed, number, percent

@@ -7,7 +7,7 @@ from pathlib import Path
 from hedgerow.cli.loading import load_policy
 from hedgerow.cli.options import ReportRequest
 from hedgerow.cli.screen import counting, print_facts, say
-from hedgerow.cli.work import outcomes_of
+from hedgerow.cli.columns import outcomes_of
 from hedgerow.data.table_files import read_table
 from hedgerow.report import check_page_target, write_report
 
