@@ -53,6 +53,8 @@ def explain(request: ExplainRequest) -> None:
     for name in ("background", "decision"):
         if getattr(request, name) is not None and request.row is None:
             raise typer.BadParameter("goes with --row.", param_hint=f"--{name}")
+    if request.series is not None and request.row is not None:
+        raise typer.BadParameter("goes without --row, which has a series.", param_hint="--series")
     with guarded("Stopped."):
         from hedgerow.cli.explain import run
         from hedgerow.cli.work import prepare

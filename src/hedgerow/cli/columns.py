@@ -29,6 +29,7 @@ def censored_in(table: pd.DataFrame, name: str | None) -> np.ndarray | None:
 
 
 def censored_facts(censored: np.ndarray | None, name: str | None) -> list[tuple[str, str]]:
+    """How many rows are censored, if some may be."""
     if censored is None:
         return []
     share = percent(censored.mean())

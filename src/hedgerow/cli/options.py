@@ -155,9 +155,9 @@ class FitRequest(PanelOptions):
             "--steps steps by cross-validation.",
         ),
     ] = Search.none
-    rule: Annotated[
-        RuleKind | None, in_rule("NAME", "forest, two-layer, affine or constant.")
-    ] = None
+    rule: Annotated[RuleKind | None, in_rule("NAME", "forest, two-layer, affine or constant.")] = (
+        None
+    )
     trees: Annotated[int | None, in_rule("NUMBER", "Trees of the forest; default: 20.")] = None
     depth: Annotated[int | None, in_rule("NUMBER", "Questions per tree; default: 2.")] = None
     steps: Annotated[

@@ -30,12 +30,9 @@ from hedgerow.cli.options import (
     DecideRequest,
     EvaluateRequest,
     FitRequest,
-    cost_columns,
-    repeated,
 )
-from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
-from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
+from hedgerow.data.encoder import TableEncoder, numeric_column
 from hedgerow.data.table_files import (
     check_table_target,
     is_csv,
@@ -44,12 +41,13 @@ from hedgerow.data.table_files import (
     write_table,
 )
 from hedgerow.describe.names import decision_names, training_words
-from hedgerow.describe.numbers import listed, number, percent
+from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, along, located
 from hedgerow.panels import PanelPolicy
 from hedgerow.report.costs import fixed_words, standard_error
+
 
 def prepare() -> None:
     """Keep compiled programs between runs, where the user's cache folder allows it."""

@@ -1,4 +1,4 @@
-"""``hedgerow evaluate`` with the policy of a panel: what it would have cost, beside what is done now.
+"""``hedgerow evaluate`` with the policy of a panel: what it costs, beside what is done now.
 
 Comparisons are paired by week: what makes a week dear for one makes it dear for all, and the days
 of a week and the series of a day are no independent observations. The standard error of a sum over
@@ -14,7 +14,7 @@ import pandas as pd
 
 from hedgerow.cli.options import EvaluateRequest
 from hedgerow.cli.panels.tables import new_series
-from hedgerow.cli.panels.trial import POLICY, Trial, put_to_the_test
+from hedgerow.cli.panels.trial import POLICY, SPOKEN, Trial, put_to_the_test
 from hedgerow.cli.screen import print_facts, print_rows, say
 from hedgerow.data.table_files import is_csv, without_formulas, write_table
 from hedgerow.describe.numbers import counted, number, percent
@@ -26,8 +26,8 @@ FEWEST_WEEKS = 8
 """Below, differences are paired by date."""
 MOST_LINES = 15
 """Of the table over time; beyond, quarters or years are taken together."""
-WIDEST = 30
-"""Letters of a name in a table."""
+WIDEST, NARROW = 32, 17
+"""Letters of a name in a table, and in one with many columns."""
 
 
 def evaluate(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRequest) -> None:
@@ -64,11 +64,12 @@ def _print_ways(trial: Trial) -> None:
     """How everybody did, in total."""
     totals = {name: trial.summary(name).total for name in trial.orders}
     most = max(one.mean_cost for one in totals.values())
+    unit = 1000 if max(one.cost for one in totals.values()) >= 1e7 else 1
     rows = [
         [
-            _short(name),
+            _short(name, NARROW),
             number(one.mean_cost, like=most),
-            f"{one.cost:,.0f}",
+            f"{one.cost / unit:,.0f}",
             percent(one.fill_rate),
             percent(one.service_level),
             percent(one.waste_share),
@@ -76,7 +77,8 @@ def _print_ways(trial: Trial) -> None:
         ]
         for name, one in totals.items()
     ]
-    headings = ["", "cost a row", "in total", "fill rate", "service", "waste", "stock-outs"]
+    total = "total" if unit == 1 else "in 1000s"
+    headings = ["", "mean cost", total, "fill rate", "service", "waste", "stock-outs"]
     print_rows(headings, rows, breaks=set())
 
 
@@ -85,14 +87,14 @@ def _print_worst(trial: Trial) -> None:
     others = _others(trial)
     own = trial.summary(POLICY)
     count = min(WORST, len(own.groups))
-    headings, columns = ["series", "rows", "cost a row"], []
+    headings, columns = ["series", "rows", "mean cost"], []
     if others:
         theirs = trial.summary(others[0]).by_group
         ratio = _ratio(own.by_group.cost, theirs.cost)
         order = np.argsort(-ratio, kind="stable")[:count]
-        headings += [others[0], "ratio"]
+        headings += [_short(others[0]), "ratio"]
         columns = [_alike(theirs.mean_cost[order]), [f"{each:.2f}" for each in ratio[order]]]
-        told = f"dearest series, relative to the {others[0]}:"
+        told = f"dearest series, relative to {_spoken(others[0])}:"
     else:
         order = np.argsort(-own.by_group.cost, kind="stable")[:count]
         headings.append("in total")
@@ -110,17 +112,17 @@ def _print_over_time(trial: Trial) -> None:
     if trial.times is None or trial.times.dtype.kind != "M":
         return
     dates = pd.DatetimeIndex(trial.times)
-    for unit, called in (("M", "month"), ("Q", "quarter"), ("Y", "year")):
-        periods = dates.to_period(unit)
-        if periods.nunique() <= MOST_LINES:
-            break
-    if periods.nunique() < 2:
+    units = {"month": "M", "quarter": "Q", "year": "Y"}
+    counts = {name: dates.to_period(unit).nunique() for name, unit in units.items()}
+    called = next((name for name, count in counts.items() if count <= MOST_LINES), "year")
+    if counts[called] < 2:
         return
+    periods = dates.to_period(units[called])
     others = _others(trial)
     shown = [POLICY, *others[:1]]
     means = pd.DataFrame({name: trial.costs(name) for name in shown}).groupby(periods).mean()
     columns = [_alike(means[name].to_numpy()) for name in shown]
-    headings = [called, "cost a row", *others[:1]]
+    headings = [called, "mean cost", *map(_short, others[:1])]
     if others:
         headings.append("ratio")
         ratio = _ratio(means[POLICY].to_numpy(), means[others[0]].to_numpy())
@@ -142,11 +144,11 @@ def _conclude(trial: Trial) -> None:
         saved = np.bincount(blocks, theirs - own)
         error = np.sqrt(count) * saved.std(ddof=1) if count > 1 else np.inf
         if abs(saved.sum()) <= 2 * error or theirs.sum() <= 0:
-            told.append(f"cannot be told apart from the {name}")
+            told.append(f"cannot be told apart from {_spoken(name)}")
             continue
         share, doubt = abs(saved.sum()) / theirs.sum(), error / theirs.sum()
         better = "less" if saved.sum() > 0 else "MORE"
-        told.append(f"costs {percent(share)} (± {percent(doubt)}) {better} than the {name}")
+        told.append(f"costs {percent(share)} (± {percent(doubt)}) {better} than {_spoken(name)}")
     first = " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
     say(f"This policy {first} (standard errors of the differences, {counted(count, called)}).")
 
@@ -205,8 +207,12 @@ def _alike(values: np.ndarray) -> list[str]:
     return [number(float(value), like=most) for value in values]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= WIDEST else name[: WIDEST - 1] + "…"
+def _short(name: str, most: int = WIDEST) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _spoken(name: str) -> str:
+    return SPOKEN.get(name, name)
 
 
 def _span(trial: Trial) -> str:

@@ -129,8 +129,7 @@ def _shown_training(panel: PanelPolicy) -> Iterator[None]:
         policy.set_params(verbose=True)  # shows series
         yield
     else:
-        averaged = policy.rule is None or policy.rule.mean_of(2) is not None
-        runs, state = panel.seeds if averaged else 1, {"run": 0, "done": 0}
+        runs, state = _beginnings(panel), {"run": 0, "done": 0}
         with counting("training") as report:
 
             def trained(done: int, total: int, objective: float) -> None:
@@ -142,6 +141,12 @@ def _shown_training(panel: PanelPolicy) -> Iterator[None]:
             policy.set_params(verbose=trained)
             yield
     policy.set_params(verbose=False)
+
+
+def _beginnings(panel: PanelPolicy) -> int:
+    """How many trainings there are: rules without a mean are trained once."""
+    rule = panel.policy.rule
+    return panel.seeds if rule is None or rule.mean_of(panel.seeds) is not None else 1
 
 
 def _span(features: TimeFeatures | None, table: pd.DataFrame) -> str:
@@ -184,20 +189,20 @@ def _feature_facts(features: TimeFeatures, request: FitRequest) -> list[tuple[st
         facts.append(("  known ahead", listed(features.known)))
     if features.calendar_parts:
         facts.append(("  calendar", ", ".join(features.calendar_parts).replace("_", " ")))
+    unit = {"D": "day", "h": "hour", "W": "week", "M": "month"}.get(str(features.step), "period")
     words = {
-        "lags": ("lags", ""),
-        "rolling": ("mean of", ""),
-        "same_weekday": ("mean of", " equal weekdays"),
-        "level": ("level of", ""),
+        "lags": "the outcome {} before",
+        "rolling": "the mean of the last {}",
+        "same_weekday": "the mean of the last {} of a weekday",
+        "level": "the mean of the last {}",
     }
-    for name, (before, after) in words.items():
+    for name, told in words.items():
         sizes = getattr(features, name)
         if sizes:
             sizes = sizes if isinstance(sizes, tuple) else (sizes,)
+            numbers = ", ".join(map(str, sizes)) + ("" if name == "same_weekday" else f" {unit}s")
             default = " (default)" if getattr(request, name) is None else ""
-            told = f"{before} {', '.join(map(str, sizes))}{after}{default}"
-            facts.append((f"  {dashed(name)}", told))
-    unit = {"D": "day", "h": "hour", "W": "week", "M": "month"}.get(str(features.step), "period")
+            facts.append((f"  {dashed(name)}", told.format(numbers) + default))
     facts.append(("  decided", f"{counted(features.lead, unit)} ahead"))
     return facts
 
@@ -217,11 +222,15 @@ def _training_facts(panel: PanelPolicy) -> list[tuple[str, str]]:
         "pooled": "pooled: one rule for all series, each in units of its level",
         "refined": "refined: one rule for all series, and a factor for each",
     }[panel.strategy]
+    runs = _beginnings(panel)
     return [
         ("strategy", told),
         ("model", _model_words(policy)),
         ("rule", policy.rule_.words()),
-        ("training", training_words(policy) + (f", {panel.seeds} times" if panel.seeds > 1 else "")),
+        (
+            "training",
+            training_words(policy) + (f", {panel.seeds} times" if panel.seeds > 1 else ""),
+        ),
     ]
 
 

@@ -6,16 +6,17 @@ The library speaks of settings (``gaps='fill'``); whoever uses the command knows
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from hedgerow.data import TimeFeatures
 from hedgerow.data.encoder import labels_of
 from hedgerow.data.table_files import read_table
-from hedgerow.describe.numbers import counted
+from hedgerow.describe.numbers import counted, listed
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.series import SeriesKeys
 
@@ -50,7 +51,7 @@ def told_of(path: Path, new: Path | None = None, *, fitting: bool = False) -> It
         raise type(error)(told if named else f"{path}: {told}") from error
 
 
-def history_of(panel: PanelPolicy, path: Path | None, given: Path) -> pd.DataFrame | None:
+def history_of(panel: PanelPolicy, path: Path | None) -> pd.DataFrame | None:
     """Read the table of recent outcomes; None if there is none."""
     if path is None:
         return None
@@ -59,7 +60,9 @@ def history_of(panel: PanelPolicy, path: Path | None, given: Path) -> pd.DataFra
             "The policy was fitted without --time, so no feature is made of --history; leave it "
             "out."
         )
-    return read_table(path)
+    table = read_table(path)
+    check_rows(panel, table, path)
+    return table
 
 
 def check_rows(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
@@ -73,6 +76,24 @@ def check_rows(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
             features.time_step.ticks(table[features.time])
 
 
+def rows_of(features: TimeFeatures, keys: SeriesKeys, table: pd.DataFrame) -> pd.MultiIndex:
+    """Series and time of every row."""
+    ticks = features.time_step.ticks(table[features.time])
+    return pd.MultiIndex.from_arrays([keys.places(table), ticks])
+
+
+def all_series(by: Sequence[str], *tables: pd.DataFrame) -> SeriesKeys:
+    """The series of several tables."""
+    return SeriesKeys.of(pd.concat([table[[*by]] for table in tables]), by)
+
+
+def joined(features: TimeFeatures, history: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """History and what followed it in one table; a row that is in both is the table's."""
+    keys = all_series(features.by, history, table)
+    again = rows_of(features, keys, history).isin(rows_of(features, keys, table))
+    return pd.concat([history[~again], table], ignore_index=True)
+
+
 def new_series(panel: PanelPolicy, table: pd.DataFrame) -> str | None:
     """A sentence on rows of series that the policy was not trained on; None if there are none."""
     keys = panel.panel_.keys
@@ -80,14 +101,10 @@ def new_series(panel: PanelPolicy, table: pd.DataFrame) -> str | None:
     if not len(new):
         return None
     found = SeriesKeys.of(table.iloc[new], keys.by)
-    verb = "is" if len(new) == 1 else "are"
-    first = f"{keys.words(found.values[0])}" if len(found) == 1 else (
-        f"{len(found):,} new series, the first {keys.words(found.values[0])}"
-    )
-    one = "a new series, " if len(found) == 1 else ""
+    several = "a new series" if len(found) == 1 else f"{len(found):,} new series, the first"
     return (
-        f"{counted(len(new), 'row')} {verb} of {one}{first}: decided by what all series have in "
-        "common."
+        f"{counted(len(new), 'row')} of {several} ({keys.words(found.values[0])}): decided by what "
+        "all series have in common."
     )
 
 
@@ -100,3 +117,17 @@ def chosen_series(panel: PanelPolicy, text: str) -> tuple[str, ...]:
         shape = ",".join(f"{name}=…" for name in keys.by)
         raise ValueError(f"--series must name one series as {shape}; got {text!r}.")
     return keys.values[keys.place(labels_of([given[name] for name in keys.by]))]
+
+
+def refuse_without_history(
+    panel: PanelPolicy, table: pd.DataFrame, history: pd.DataFrame | None, path: Path
+) -> None:
+    """Features of time are made of recent outcomes, unless the table brings them."""
+    if panel.features is None or history is not None:
+        return
+    missing = [name for name in panel.features.feature_names if name not in table.columns]
+    if missing:
+        raise ValueError(
+            f"{path} lacks {listed(missing, most=3)}: give recent outcomes with --history, from "
+            "which they are made."
+        )

@@ -1,13 +1,13 @@
 """A panel put to the test: what was decided on every row of a table with outcomes, by whom.
 
-    the policy                what it would have decided, knowing what was known by then
-    same-weekday quantile     the b/(b+h) quantile of the last 26 equal weekdays
-    a week before             the last known outcome of the weekday
-    a column                  what was ordered until now
+    this policy         what it would have decided, knowing what was known by then
+    weekday quantile    the b/(b+h) quantile of the last 26 known outcomes of the weekday
+    as last week        the last of them
+    a column            what was ordered until now
 
 A row's features are made of the history and of the earlier rows of the test itself, as they would
 have been known. Where a week has no days (months, numbered periods) the two in the middle are a
-quantile of the last 26 outcomes, and the last outcome. All of them know what the policy knew: a
+quantile of the last 26 outcomes of all, and the last one. All of them know what the policy knew: a
 decision that covers several periods is compared with outcomes summed over as many, which are known
 ``lead + review - 1`` periods after they begin.
 """
@@ -22,19 +22,34 @@ from jaxtyping import Float, Int
 
 from hedgerow.baselines import same_weekday_quantile, seasonal_naive
 from hedgerow.cli.options import EvaluateRequest
-from hedgerow.cli.panels.deciding import refuse_without_history
-from hedgerow.cli.panels.tables import check_rows, history_of, told_of
+from hedgerow.cli.panels.tables import (
+    all_series,
+    check_rows,
+    history_of,
+    joined,
+    refuse_without_history,
+    rows_of,
+    told_of,
+)
 from hedgerow.data import TimeFeatures
 from hedgerow.data.encoder import numeric_column
-from hedgerow.data.time_steps import TimeStep
 from hedgerow.losses import Newsvendor
 from hedgerow.metrics import InventorySummary, inventory_summary
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.series import SeriesKeys
 
-POLICY = "this policy"
 LAST = 26
 """Outcomes that a quantile is taken of."""
+POLICY = "this policy"
+WEEKDAY_QUANTILE, LAST_WEEK = "weekday quantile", "as last week"
+QUANTILE, LAST_TIME = "recent quantile", "as last time"
+SPOKEN = {
+    WEEKDAY_QUANTILE: "the same-weekday quantile",
+    LAST_WEEK: "ordering as last week",
+    QUANTILE: f"a quantile of the last {LAST} outcomes",
+    LAST_TIME: "ordering as last time",
+}
+"""Those who decide, as a sentence names them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +106,7 @@ class Trial:
 
 def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRequest) -> Trial:
     """Decide on every row of a test, as if its future were not known."""
-    history = history_of(panel, request.history, request.test)
+    history = history_of(panel, request.history)
     check_rows(panel, table, request.test)
     name = outcome_name(panel, request)
     if name not in table.columns:
@@ -105,9 +120,8 @@ def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRe
     if features is None or (history is None and set(features.feature_names) <= {*table.columns}):
         made, known = table, None
     else:
-        refuse_without_history(panel, table, history is not None, str(request.test))
+        refuse_without_history(panel, table, history, request.test)
         assert history is not None
-        check_rows(panel, history, request.history or request.test)
         table = table.rename(columns={name: features.outcome})
         with told_of(request.history or request.test, request.test):
             made, known = _with_features(panel, features, history, table)
@@ -159,14 +173,12 @@ def _with_features(
 
     A row that is in both tables is one of the test.
     """
-    step = features.time_step
-    keys = SeriesKeys.of(pd.concat([history[[*panel.by]], table[[*panel.by]]]), panel.by)
-    of_test, of_history = (_row_index(keys, step, features, each) for each in (table, history))
-    earlier = history[~of_history.isin(of_test)]
-    both = pd.concat([earlier, table], ignore_index=True)
+    keys = all_series(panel.by, history, table)
+    of_test, of_history = (rows_of(features, keys, each) for each in (table, history))
+    both = joined(features, history, table)
     lacking = "drop" if panel.rules_ is not None else "missing"
     made = features.training(both, short=lacking)
-    index = _row_index(keys, step, features, made)
+    index = rows_of(features, keys, made)
     begins = pd.Series(of_test.get_level_values(1)).groupby(of_test.get_level_values(0)).min()
     first = begins.reindex(index.get_level_values(0)).to_numpy(np.float64, na_value=np.inf)
     rows = ~index.isin(of_history.difference(of_test)) & (index.get_level_values(1) >= first)
@@ -176,13 +188,6 @@ def _with_features(
         if name not in tested.columns:
             tested[name] = table[name].take(np.maximum(at, 0)).where(at >= 0).array
     return tested, made
-
-
-def _row_index(
-    keys: SeriesKeys, step: TimeStep, features: TimeFeatures, table: pd.DataFrame
-) -> pd.MultiIndex:
-    """Series and time of every row."""
-    return pd.MultiIndex.from_arrays([keys.places(table), step.ticks(table[features.time])])
 
 
 def _baselines(
@@ -197,10 +202,10 @@ def _baselines(
     keys = SeriesKeys.of(known, panel.by)
     origin = int(step.ticks(known[features.time]).min())
     a_day = 1 if step.week is None else step.week // 7
-    named = ("same-weekday quantile", "a week before")
+    named = WEEKDAY_QUANTILE, LAST_WEEK
     stretch = 1
     if step.week is None or step.week % 7:  # no days of the week: every period is like any other
-        named, stretch, a_day = (f"quantile of last {LAST}", "the last outcome"), 7, 1
+        named, stretch, a_day = (QUANTILE, LAST_TIME), 7, 1
 
     def placed(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         periods = stretch * ((step.ticks(table[features.time]) - origin) // step.width)
