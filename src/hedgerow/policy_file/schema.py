@@ -157,9 +157,11 @@ def _tuple(where: str, value: dict, depth: int) -> None:
 
 
 def _column(where: str, value: dict, depth: int) -> None:
-    for item in _list(where, value["column"]):
-        if type(item) is not str:
-            whole(0)(f"each of {where}", item)
+    for term in _list(where, value["columns"]):
+        for item in _list(where, term):
+            if type(item) is not str:
+                whole(0)(f"each of {where}", item)
+    _items(where, value["numbers"], depth)
 
 
 def _array(where: str, value: dict, depth: int) -> None:
@@ -191,7 +193,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
     frozenset(("component", "parameters")): _component,
     frozenset(("set", "arguments")): _set,
     frozenset(("tuple",)): _tuple,
-    frozenset(("column",)): _column,
+    frozenset(("columns", "numbers")): _column,
     frozenset(("array", "shape")): _array,
     frozenset(("not stored",)): _absent,
 }
