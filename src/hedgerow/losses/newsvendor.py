@@ -114,6 +114,10 @@ class Newsvendor(Loss):
         holding, stockout = xp.asarray(self.holding), xp.asarray(self.stockout)
         return holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
 
+    def unit_costs(self) -> tuple[Any, Any]:
+        """Holding and stock-out."""
+        return self.holding, self.stockout
+
     def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
         """Nothing, where ordering exactly what is demanded is allowed on every row."""
         allowed = self.decisions_for(outcomes.shape[1]).contains(outcomes)
@@ -264,6 +268,10 @@ class NewsvendorRows(RowLoss):
         """Cost of each product on each row."""
         each = self._each_product(z, y)
         return super().by_outcome(z, y) if each is None else each
+
+    def unit_costs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every row, (rows or 1, products or 1)."""
+        return self._row_costs()
 
     def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
         """Nothing, whatever the costs."""
