@@ -24,6 +24,8 @@ from hedgerow.cli.screen import guarded
 @asked_with(DecideRequest)
 def decide(request: DecideRequest) -> None:
     """Decide for new rows."""
+    if request.perishable and request.on_hand is None:
+        raise typer.BadParameter("goes with --on-hand.", param_hint="--perishable")
     with guarded():
         from hedgerow.cli import work
 

@@ -36,9 +36,12 @@ def censored_facts(censored: np.ndarray | None, name: str | None) -> list[tuple[
     return [("censored", f"{censored.sum():,} rows ({share}) were at least that much, by {name}")]
 
 
-def chosen_columns(table: pd.DataFrame, request: FitRequest) -> pd.DataFrame:
-    """The columns to decide by, those of costs among them."""
-    costs = [name for given in (request.holding, request.stockout) for name in cost_columns(given)]
+def chosen_columns(
+    table: pd.DataFrame, request: FitRequest, costs: list[str] | None = None
+) -> pd.DataFrame:
+    """The columns to decide by, those of costs among them; None: all costs that are columns."""
+    if costs is None:
+        costs = cost_columns([*(request.holding or []), *(request.stockout or [])])
     for name in costs:
         numeric_column(table, name)  # or say what it is instead
     if request.features is None:

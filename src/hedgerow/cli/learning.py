@@ -95,7 +95,8 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     if ("costs" in given) == newsvendor:
         wrong = "does not apply to" if newsvendor else "is needed for"
         yield "costs", f"{wrong} --problem {request.problem}."
-    yield from panel_mistakes(request)
+    columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
+    yield from panel_mistakes(request, columns)
     model, rule = request.model_kind, request.rule_kind
     smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
     applies = {

@@ -78,7 +78,10 @@ IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_de
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
-in_data, in_model, in_rule = (partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE))
+IN_ORDERS: dict[str, Any] = {"rich_help_panel": "Orders that can be placed"}
+in_data, in_model, in_rule, in_orders = (
+    partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE, IN_ORDERS)
+)
 OUT = ("--out", "-o")
 
 
@@ -201,6 +204,27 @@ class DecideRequest:
         bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
     ] = False
     history: History = None
+    lot: Annotated[
+        str | None,
+        in_orders("NUMBER", "Orders are multiples of it, a number or the column that holds it."),
+    ] = None
+    least_order: Annotated[
+        str | None, in_orders("NUMBER", "An order is 0 or at least this; number or column.")
+    ] = None
+    most_order: Annotated[
+        str | None, in_orders("NUMBER", "An order is at most this; number or column.")
+    ] = None
+    on_hand: Annotated[
+        str | None, in_orders("COLUMN", "Stock that is there, to be subtracted.")
+    ] = None
+    perishable: Annotated[
+        bool,
+        typer.Option(
+            "--perishable",
+            help="Stock on hand cannot be sold any more, and is not subtracted.",
+            **IN_ORDERS,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -295,10 +319,11 @@ def listed(given: list[str] | None) -> list[str]:
 
 def cost_columns(given: list[str] | None) -> list[str]:
     """Columns among costs: what is no number."""
-    return [text for text in given or [] if not _is_number(text)]
+    return [text for text in given or [] if not is_number(text)]
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text can be read as a number."""
     try:
         float(text)
     except ValueError:

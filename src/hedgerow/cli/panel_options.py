@@ -7,7 +7,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -33,6 +33,18 @@ class Gaps(StrEnum):
     missing = "missing"
 
 
+class BadSeries(StrEnum):
+    """What becomes of series that cannot be read."""
+
+    refuse = "refuse"
+    leave_out = "leave-out"
+
+    @property
+    def spoken(self) -> str:
+        """As the library calls it."""
+        return self.value.replace("-", " ")
+
+
 def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
     """An option: what stands for its value, and what it is about."""
     return typer.Option(*names, metavar=metavar, help=help, **more)
@@ -52,7 +64,7 @@ OF_TIME = (
     *("lead", "review", "step", "gaps"),
 )
 OF_SEPARATE = ("jobs", "resume")
-OF_PANELS = ("time", "strategy", "seeds", *OF_SEPARATE, *OF_TIME)
+OF_PANELS = ("time", "strategy", "seeds", "group_costs", "bad_series", *OF_SEPARATE, *OF_TIME)
 WINDOWS = ("lags", "rolling", "same_weekday", "level")
 
 
@@ -82,6 +94,14 @@ class PanelOptions:
             "FOLDER",
             "Keep separate rules there as they are learned, and use those that are there already.",
         ),
+    ] = None
+    group_costs: Annotated[
+        Path | None,
+        in_panels("FILE", "Table of costs by group, with the columns of --holding and --stockout."),
+    ] = None
+    bad_series: Annotated[
+        BadSeries | None,
+        in_panels("NAME", "Series that cannot be read: refuse (default) the table, or leave-out."),
     ] = None
     time: Annotated[
         str | None, of_time("COLUMN", "Dates. Features are then made of what was known in time.")
@@ -120,8 +140,8 @@ class PanelOptions:
     ] = None
 
 
-def panel_mistakes(request: Any) -> Iterator[tuple[str, str]]:
-    """Options that do not go together, and why; of a request to fit."""
+def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Options that do not go together, and why; of a request to fit with costs in columns."""
     given = [name for name in OF_PANELS if getattr(request, name) is not None]
     if not request.by:
         for name in given:
@@ -134,6 +154,8 @@ def panel_mistakes(request: Any) -> Iterator[tuple[str, str]]:
             yield dashed(name), "goes with --strategy separate."
     if request.seeds is not None and request.strategy == Strategy.separate:
         yield "seeds", "does not apply to --strategy separate."
+    if request.group_costs is not None and not columns:
+        yield "group-costs", "goes with --holding COLUMN or --stockout COLUMN."
     if len(request.outcomes) > 1:
         yield "outcome", f"is one column with --by; got {len(request.outcomes)}."
     if request.problem != "newsvendor":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -31,6 +32,7 @@ from hedgerow.cli.options import (
     EvaluateRequest,
     FitRequest,
 )
+from hedgerow.cli.orders import ordered
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
 from hedgerow.data.encoder import TableEncoder, numeric_column
 from hedgerow.data.table_files import (
@@ -134,6 +136,7 @@ def decide(request: DecideRequest) -> None:
         _refuse_history(request)
         decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
         columns = dict(zip(_headings(policy), decisions.T, strict=True))
+        columns |= ordered(request, table, partial(policy.place, features_of(policy, table)))
     for heading in columns:
         if heading in table.columns:
             raise ValueError(

@@ -16,6 +16,7 @@ from hedgerow.cli.panels.tables import (
     joined,
     refuse_without_history,
     told_of,
+    told_of_both,
 )
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import number
@@ -114,9 +115,11 @@ def _with_features(
     check_rows(panel, table, path)
     history, features = history_of(panel, request.history), panel.features
     refuse_without_history(panel, table, history, path)
-    with told_of(request.history or path, path):
-        if history is not None and features is not None and features.outcome in table.columns:
-            history = joined(features, history, table)
+    paths = request.history or path, path
+    if history is not None and features is not None and features.outcome in table.columns:
+        with told_of_both(features, history, table, paths):
+            return panel.features_for(table, joined(features, history, table))
+    with told_of(*paths):
         return panel.features_for(table, history)
 
 

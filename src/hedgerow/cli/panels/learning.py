@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,20 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hedgerow._warnings import UnreadableSeriesWarning
 from hedgerow.cli.columns import censored_facts, censored_in, chosen_columns, column_facts
 from hedgerow.cli.composing import compose, loss_of
-from hedgerow.cli.options import FitRequest
+from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.panel_options import (
     NONE,
     WINDOWS,
+    BadSeries,
     Gaps,
     Strategy,
     dashed,
     default_windows,
     windows_in,
 )
-from hedgerow.cli.panels.tables import told_of
+from hedgerow.cli.panels.tables import in_options, told_of
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
 from hedgerow.data.encoder import numeric_column
@@ -45,15 +48,23 @@ def fit(request: FitRequest) -> None:
     loss, loss_words = loss_of(request)
     table = read_table(request.data)
     by, name = tuple(names_in(request.by)), request.outcomes[0]
-    with told_of(request.data, fitting=True):
-        features = time_features(request, by)
+    costs = cost_columns([*(request.holding or []), *(request.stockout or [])])
+    group_costs = _group_costs(request, by, costs)
+    if group_costs is not None:
+        costs = [column for column in costs if column not in group_costs.columns]
+        loss_words += f", costs by group from {request.group_costs}"
+    with told_of(None, fitting=True):
+        features = time_features(request, by, costs)
+    with told_of(request.data, fitting=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreadableSeriesWarning)  # told below
         series = len(SeriesKeys.of(table, by))
         separate = request.strategy == Strategy.separate
         censored = censored_in(table, request.censored)
         learned_from = table
         if features is None:
-            numeric_column(table, name)
-            learned_from = table[[*by, *_features(table, request, by), name]]
+            _check_complete(table, name, by, request)
+            chosen = chosen_columns(table, request, costs)
+            learned_from = table[[*by, *(each for each in chosen if each not in by), name]]
         panel = PanelPolicy(
             compose(request, loss, len(table) // series if separate else len(table)),
             by,
@@ -62,6 +73,8 @@ def fit(request: FitRequest) -> None:
             seeds=request.seeds or SEEDS,
             n_jobs=request.jobs,
             store=request.resume,
+            costs=group_costs,
+            bad_series="refuse" if request.bad_series is None else request.bad_series.spoken,
         )
         with _shown_training(panel):
             panel.fit(learned_from, None if features else name, censored=censored)
@@ -70,7 +83,7 @@ def fit(request: FitRequest) -> None:
     cost = float(panel.series_loss_ @ facts.rows / facts.rows.sum())
     print_facts(
         [
-            ("history", f"{len(table):,} rows of {request.data}{_span(features, table)}"),
+            ("history", f"{len(table):,} rows of {request.data}{_span(panel, table)}"),
             *_series_facts(panel, series),
             ("outcome", name + _covered(features)),
             *censored_facts(censored, request.censored),
@@ -87,7 +100,9 @@ def fit(request: FitRequest) -> None:
     )
 
 
-def time_features(request: FitRequest, by: tuple[str, ...]) -> TimeFeatures | None:
+def time_features(
+    request: FitRequest, by: tuple[str, ...], costs: list[str]
+) -> TimeFeatures | None:
     """The features that were asked for, with defaults that this step allows; None without time."""
     if request.time is None:
         return None
@@ -95,10 +110,12 @@ def time_features(request: FitRequest, by: tuple[str, ...]) -> TimeFeatures | No
     step = int(step) if step.isascii() and step.isdigit() else step
     lead, review = request.lead or 1, request.review or 1
     kind = TimeStep.of(step)
-    windows = default_windows(kind.week, max(lead, 1) + max(review, 1) - 1, kind.kind == "M")
+    least = max(lead, 1) + max(review, 1) - 1
+    windows: dict[str, Any] = default_windows(kind.week, least, kind.kind == "M")
     for name in WINDOWS:
         text = getattr(request, name)
         windows[name] = windows[name] if text is None else windows_in(text)
+    windows["level"] = windows["level"][0] if windows["level"] else None
     calendar: Any = True
     if request.calendar is not None:
         calendar = request.calendar != NONE and tuple(names_in([request.calendar]))
@@ -106,8 +123,8 @@ def time_features(request: FitRequest, by: tuple[str, ...]) -> TimeFeatures | No
         request.time,
         request.outcomes[0],
         by=by,
-        known=tuple(names_in(request.known)),
-        **(windows | {"level": windows["level"][0] if windows["level"] else None}),
+        known=tuple(dict.fromkeys([*names_in(request.known), *costs])),
+        **windows,
         lead=lead,
         review=review,
         calendar=calendar,
@@ -116,9 +133,42 @@ def time_features(request: FitRequest, by: tuple[str, ...]) -> TimeFeatures | No
     )
 
 
-def _features(table: pd.DataFrame, request: FitRequest, by: tuple[str, ...]) -> list[str]:
-    """Columns to decide by, without those that name series."""
-    return [name for name in chosen_columns(table, request) if name not in by]
+def _group_costs(request: FitRequest, by: tuple[str, ...], names: list[str]) -> pd.DataFrame | None:
+    """The table of costs by group, with the columns that are read from it."""
+    path = request.group_costs
+    if path is None:
+        return None
+    table = read_table(path)
+    read = [name for name in dict.fromkeys(names) if name in table.columns]
+    groups = [name for name in by if name in table.columns]
+    if not read or not groups:
+        wanted = f"group column ({listed(by)})" if not groups else f"column {names[0]!r} of costs"
+        raise ValueError(f"{path} has no {wanted}; it has {listed(table.columns)}.")
+    with told_of(path):
+        for name in read:
+            values = numeric_column(table, name)
+            if np.any(values < 0):
+                row = int(np.argmax(values < 0))
+                raise ValueError(
+                    f"Column {name!r} must not be negative, but row {row + 1} holds "
+                    f"{number(float(values[row]))}."
+                )
+    return table[[*groups, *read]]
+
+
+def _check_complete(
+    table: pd.DataFrame, name: str, by: tuple[str, ...], request: FitRequest
+) -> None:
+    """Without time nobody fills in outcomes: name the first series that lacks one."""
+    if name not in table.columns or request.bad_series == BadSeries.leave_out:
+        return
+    lacking = np.flatnonzero(table[name].isna())
+    if len(lacking):
+        keys = SeriesKeys.of(table.iloc[lacking[:1]], by)
+        raise ValueError(
+            f"Column {name!r} is empty in row {lacking[0] + 1} ({keys.words(keys.values[0])}); "
+            "fill it in, drop the row, or say --bad-series leave-out to go on without such series."
+        )
 
 
 @contextmanager
@@ -149,8 +199,9 @@ def _beginnings(panel: PanelPolicy) -> int:
     return panel.seeds if rule is None or rule.mean_of(panel.seeds) is not None else 1
 
 
-def _span(features: TimeFeatures | None, table: pd.DataFrame) -> str:
-    if features is None:
+def _span(panel: PanelPolicy, table: pd.DataFrame) -> str:
+    features = panel.features
+    if features is None or panel.left_out_:  # whose dates may be none
         return ""
     ticks = features.time_step.ticks(table[features.time])
     return f", {features.time_step.shown(ticks.min())} to {features.time_step.shown(ticks.max())}"
@@ -167,10 +218,17 @@ def _series_facts(panel: PanelPolicy, series: int) -> list[tuple[str, str]]:
     table = panel.series_
     found = {status: np.flatnonzero(table["status"] == status) for status in STATUSES}
     words = [f"{len(rows):,} {status}" for status, rows in found.items() if len(rows)]
-    if series > len(table):
-        words.append(f"{series - len(table):,} without a row to learn from")
+    without = series - len(table) - len(panel.left_out_)
+    if without:
+        words.append(f"{without:,} without a row to learn from")
+    if panel.left_out_:
+        words.append(f"{len(panel.left_out_):,} left out")
     keys = panel.panel_.keys
-    return [("series", f"{series:,}: {', '.join(words)}")] + [
+    left_out = [
+        ("  left out", f"{key}: {in_options(why, fitting=True).replace('row', 'its row')}")
+        for key, why in panel.left_out_.items()
+    ]
+    return [("series", f"{series:,}: {', '.join(words)}"), *left_out[:NAMED]] + [
         (f"  {status}", _first(keys, rows))
         for status, rows in found.items()
         if status != STATUSES[0] and len(rows)
@@ -227,10 +285,7 @@ def _training_facts(panel: PanelPolicy) -> list[tuple[str, str]]:
         ("strategy", told),
         ("model", _model_words(policy)),
         ("rule", policy.rule_.words()),
-        (
-            "training",
-            training_words(policy) + (f", {panel.seeds} times" if panel.seeds > 1 else ""),
-        ),
+        ("training", training_words(policy) + (f", {runs} times" if runs > 1 else "")),
     ]
 
 

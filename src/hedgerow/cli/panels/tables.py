@@ -14,40 +14,58 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import labels_of
+from hedgerow.data.encoder import labels_of, numeric_column
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import counted, listed
+from hedgerow.losses import named_columns
 from hedgerow.panels import PanelPolicy
+from hedgerow.panels.reading import loss_of_rows
 from hedgerow.panels.series import SeriesKeys
 
 _SETTINGS = (
     (r"\bsay gaps='(\w+)'", r"{say} --gaps \1"),
     (r"\bgaps='(\w+)'", r"--gaps \1"),
     (r"\bstep='?(\w+)'?", r"--step \1"),
-    (r"\bset (step|lead) to\b", r"set --\1 to"),
+    (r"\bset step to\b", "{set} --step to"),
+    (r"\bset lead to how far ahead is decided", "fit with a longer --lead"),
     (r"\bname in by\b", "name in --by"),
     (r"\bstrategy='(\w+)'", r"fitting with --strategy \1"),
     (r"give more history, or say short='missing' .*", "give more history."),
     (r"^(step|lags|rolling|same_weekday|level|calendar|lead|review) must", r"--\1 must"),
+    ("be true, false or some of", "be none or some of"),
 )
 
 
-@contextmanager
-def told_of(path: Path, new: Path | None = None, *, fitting: bool = False) -> Iterator[None]:
-    """Turn mistakes in a table, or in new rows beside it, into sentences about files and options.
+def in_options(told: str, *, fitting: bool = False) -> str:
+    """A sentence of the library in the command's words.
 
     ``fitting``: options that are settled when a policy is fitted can still be given.
+    """
+    verbs = (
+        {"{say}": "say", "{set}": "set"} if fitting else {"{say}": "fit with", "{set}": "fit with"}
+    )
+    for pattern, words in _SETTINGS:
+        for place, verb in verbs.items():
+            words = words.replace(place, verb)
+        told = re.sub(pattern, words, told)
+    return told
+
+
+@contextmanager
+def told_of(path: Path | None, new: Path | None = None, *, fitting: bool = False) -> Iterator[None]:
+    """Turn mistakes in a table, or in new rows beside it, into sentences about files and options.
+
+    None: there is only options to be wrong.
     """
     try:
         yield
     except (ValueError, TypeError) as error:
-        told = str(error)
-        for pattern, words in _SETTINGS:
-            told = re.sub(pattern, words.replace("{say}", "say" if fitting else "fit with"), told)
+        told = in_options(str(error), fitting=fitting)
         if new is not None:
             told = re.sub("[Tt]he table of wanted rows|the wanted rows", str(new), told)
-        told = told.replace("The table ", f"{path} ").replace("the table has", f"{path} has")
-        named = any(str(file) in told for file in (path, new) if file is not None)
+        if path is not None:
+            told = told.replace("The table ", f"{path} ").replace("the table has", f"{path} has")
+        named = path is None or any(str(file) in told for file in (path, new) if file is not None)
         raise type(error)(told if named else f"{path}: {told}") from error
 
 
@@ -76,6 +94,17 @@ def check_rows(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
             features.time_step.ticks(table[features.time])
 
 
+def check_costs(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
+    """Say which row has costs that make no sense, the first being 1."""
+    loss, group_costs = panel.policy.loss, panel.panel_.costs
+    named = dict.fromkeys(str(name) for _, each in named_columns(loss) for name in each.columns)
+    if named:
+        with told_of(path):
+            priced = table if group_costs is None else group_costs.attached(table)
+            read = np.column_stack([numeric_column(priced, name) for name in named])
+            loss_of_rows(loss, read, list(named)).check_rows(first=1)
+
+
 def rows_of(features: TimeFeatures, keys: SeriesKeys, table: pd.DataFrame) -> pd.MultiIndex:
     """Series and time of every row."""
     ticks = features.time_step.ticks(table[features.time])
@@ -92,6 +121,22 @@ def joined(features: TimeFeatures, history: pd.DataFrame, table: pd.DataFrame) -
     keys = all_series(features.by, history, table)
     again = rows_of(features, keys, history).isin(rows_of(features, keys, table))
     return pd.concat([history[~again], table], ignore_index=True)
+
+
+@contextmanager
+def told_of_both(
+    features: TimeFeatures, history: pd.DataFrame, table: pd.DataFrame, paths: tuple[Path, Path]
+) -> Iterator[None]:
+    """Say what is wrong with two tables that were joined: of one alone, if it is, with its rows."""
+    try:
+        with told_of(*paths):
+            yield
+    except ValueError:
+        for each, path in zip((history, table), paths, strict=True):
+            if features.outcome in each.columns:
+                with told_of(path):
+                    features.overview(each)
+        raise
 
 
 def new_series(panel: PanelPolicy, table: pd.DataFrame) -> str | None:

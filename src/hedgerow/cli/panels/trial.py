@@ -24,16 +24,17 @@ from hedgerow.baselines import same_weekday_quantile, seasonal_naive
 from hedgerow.cli.options import EvaluateRequest
 from hedgerow.cli.panels.tables import (
     all_series,
+    check_costs,
     check_rows,
     history_of,
     joined,
     refuse_without_history,
     rows_of,
     told_of,
+    told_of_both,
 )
 from hedgerow.data import TimeFeatures
 from hedgerow.data.encoder import numeric_column
-from hedgerow.losses import Newsvendor
 from hedgerow.metrics import InventorySummary, inventory_summary
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.series import SeriesKeys
@@ -108,6 +109,7 @@ def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRe
     """Decide on every row of a test, as if its future were not known."""
     history = history_of(panel, request.history)
     check_rows(panel, table, request.test)
+    check_costs(panel, table, request.test)
     name = outcome_name(panel, request)
     if name not in table.columns:
         raise ValueError(
@@ -123,20 +125,21 @@ def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRe
         refuse_without_history(panel, table, history, request.test)
         assert history is not None
         table = table.rename(columns={name: features.outcome})
-        with told_of(request.history or request.test, request.test):
+        paths = request.history or request.test, request.test
+        with told_of_both(features, history, table, paths):
             made, known = _with_features(panel, features, history, table)
         name = features.outcome
     with told_of(request.test):
         outcomes = numeric_column(made, name)
         orders = {POLICY: panel.predict(made)}
-        holding, stockout = costs_of_rows(panel, made)
+        holding, stockout = panel.unit_costs(made)
     times = None
     if features is not None:
         times = features.time_step.times(features.time_step.ticks(made[features.time]))
         if known is not None:
             orders |= _baselines(panel, features, known, made, stockout / (holding + stockout))
     if request.against_column is not None:
-        orders[request.against_column] = numeric_column(made, request.against_column)
+        orders[request.against_column] = made[request.against_column].to_numpy(np.float64)
     keys = SeriesKeys.of(made, panel.by)
     left_out = max(len(table) - len(made), 0)
     return Trial(
@@ -152,18 +155,6 @@ def outcome_name(panel: PanelPolicy, request: EvaluateRequest) -> str:
     if name is None:
         raise ValueError(f"{request.policy} holds no name of its outcome; give --outcome.")
     return name
-
-
-def costs_of_rows(panel: PanelPolicy, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Holding and stock-out cost of every row."""
-    loss = panel.policy.loss
-    if not isinstance(loss, Newsvendor):
-        raise ValueError(
-            f"The policy's loss is {loss.description().short}; the command evaluates panels of "
-            "newsvendors. PanelPolicy.losses in Python evaluates any."
-        )
-    ones = np.ones(len(table))
-    return np.ravel(loss.holding) * ones, np.ravel(loss.stockout) * ones
 
 
 def _with_features(
