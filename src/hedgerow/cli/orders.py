@@ -70,7 +70,7 @@ def _limit(
     """A number, or one for each row; None if there is none."""
     if given is None:
         return None
-    values = np.float64(given) if is_number(given) else numeric_column(table, given)
+    values = np.asarray(float(given)) if is_number(given) else numeric_column(table, given)
     wrong = ~(np.atleast_1d(fits(values)) & np.isfinite(np.atleast_1d(values)))
     if np.any(wrong):
         row = int(np.argmax(wrong))
@@ -78,4 +78,4 @@ def _limit(
         raise ValueError(
             f"--{name} must be {words}; got {number(float(np.atleast_1d(values)[row]))}{where}."
         )
-    return values
+    return values[()]

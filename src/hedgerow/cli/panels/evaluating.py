@@ -8,6 +8,7 @@ w weeks is √w times the standard deviation of the weeks' differences.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,7 +121,8 @@ def _print_over_time(trial: Trial) -> None:
     periods = dates.to_period(units[called])
     others = _others(trial)
     shown = [POLICY, *others[:1]]
-    means = pd.DataFrame({name: trial.costs(name) for name in shown}).groupby(periods).mean()
+    costs: Any = pd.DataFrame({name: trial.costs(name) for name in shown})
+    means = costs.groupby(periods).mean()
     columns = [_alike(means[name].to_numpy()) for name in shown]
     headings = [called, "mean cost", *map(_short, others[:1])]
     if others:

@@ -26,7 +26,7 @@ from hedgerow.cli.panel_options import (
     default_windows,
     windows_in,
 )
-from hedgerow.cli.panels.tables import in_options, told_of
+from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
 from hedgerow.data.encoder import numeric_column
@@ -64,7 +64,8 @@ def fit(request: FitRequest) -> None:
         if features is None:
             _check_complete(table, name, by, request)
             chosen = chosen_columns(table, request, costs)
-            learned_from = table[[*by, *(each for each in chosen if each not in by), name]]
+            columns = [*by, *(each for each in chosen if each not in by), name]
+            learned_from = table.filter(items=columns)
         panel = PanelPolicy(
             compose(request, loss, len(table) // series if separate else len(table)),
             by,
@@ -153,7 +154,7 @@ def _group_costs(request: FitRequest, by: tuple[str, ...], names: list[str]) -> 
                     f"Column {name!r} must not be negative, but row {row + 1} holds "
                     f"{number(float(values[row]))}."
                 )
-    return table[[*groups, *read]]
+    return table.filter(items=[*groups, *read])
 
 
 def _check_complete(
@@ -203,7 +204,7 @@ def _span(panel: PanelPolicy, table: pd.DataFrame) -> str:
     features = panel.features
     if features is None or panel.left_out_:  # whose dates may be none
         return ""
-    ticks = features.time_step.ticks(table[features.time])
+    ticks = ticks_of(features, table)
     return f", {features.time_step.shown(ticks.min())} to {features.time_step.shown(ticks.max())}"
 
 

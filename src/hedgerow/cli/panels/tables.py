@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,13 +42,9 @@ def in_options(told: str, *, fitting: bool = False) -> str:
 
     ``fitting``: options that are settled when a policy is fitted can still be given.
     """
-    verbs = (
-        {"{say}": "say", "{set}": "set"} if fitting else {"{say}": "fit with", "{set}": "fit with"}
-    )
+    say, set_ = ("say", "set") if fitting else ("fit with", "fit with")
     for pattern, words in _SETTINGS:
-        for place, verb in verbs.items():
-            words = words.replace(place, verb)
-        told = re.sub(pattern, words, told)
+        told = re.sub(pattern, words.replace("{say}", say).replace("{set}", set_), told)
     return told
 
 
@@ -91,7 +88,7 @@ def check_rows(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
         if features is not None:
             if features.time not in table.columns:
                 raise ValueError(f"There is no column {features.time!r} with dates.")
-            features.time_step.ticks(table[features.time])
+            ticks_of(features, table)
 
 
 def check_costs(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
@@ -107,20 +104,27 @@ def check_costs(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
 
 def rows_of(features: TimeFeatures, keys: SeriesKeys, table: pd.DataFrame) -> pd.MultiIndex:
     """Series and time of every row."""
-    ticks = features.time_step.ticks(table[features.time])
-    return pd.MultiIndex.from_arrays([keys.places(table), ticks])
+    return pd.MultiIndex.from_arrays([keys.places(table), ticks_of(features, table)])
+
+
+def ticks_of(features: TimeFeatures, table: pd.DataFrame) -> np.ndarray:
+    """Times of the rows, as whole numbers, or say which is none."""
+    times: Any = table[features.time]
+    return features.time_step.ticks(times)
 
 
 def all_series(by: Sequence[str], *tables: pd.DataFrame) -> SeriesKeys:
     """The series of several tables."""
-    return SeriesKeys.of(pd.concat([table[[*by]] for table in tables]), by)
+    together: Any = pd.concat([table.filter(items=[*by]) for table in tables])
+    return SeriesKeys.of(together, by)
 
 
 def joined(features: TimeFeatures, history: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """History and what followed it in one table; a row that is in both is the table's."""
     keys = all_series(features.by, history, table)
     again = rows_of(features, keys, history).isin(rows_of(features, keys, table))
-    return pd.concat([history[~again], table], ignore_index=True)
+    together: Any = pd.concat([history[~again], table], ignore_index=True)
+    return together
 
 
 @contextmanager

@@ -15,6 +15,7 @@ decision that covers several periods is compared with outcomes summed over as ma
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from hedgerow.cli.panels.tables import (
     joined,
     refuse_without_history,
     rows_of,
+    ticks_of,
     told_of,
     told_of_both,
 )
@@ -135,7 +137,7 @@ def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRe
         holding, stockout = panel.unit_costs(made)
     times = None
     if features is not None:
-        times = features.time_step.times(features.time_step.ticks(made[features.time]))
+        times = features.time_step.times(ticks_of(features, made))
         if known is not None:
             orders |= _baselines(panel, features, known, made, stockout / (holding + stockout))
     if request.against_column is not None:
@@ -170,10 +172,11 @@ def _with_features(
     lacking = "drop" if panel.rules_ is not None else "missing"
     made = features.training(both, short=lacking)
     index = rows_of(features, keys, made)
-    begins = pd.Series(of_test.get_level_values(1)).groupby(of_test.get_level_values(0)).min()
+    dates: Any = pd.Series(of_test.get_level_values(1))
+    begins = dates.groupby(of_test.get_level_values(0)).min()
     first = begins.reindex(index.get_level_values(0)).to_numpy(np.float64, na_value=np.inf)
     rows = ~index.isin(of_history.difference(of_test)) & (index.get_level_values(1) >= first)
-    tested = made[rows].reset_index(drop=True)
+    tested: Any = made[rows].reset_index(drop=True)
     at = of_test.get_indexer(index[rows])  # −1: a gap that was filled
     for name in table.columns:
         if name not in tested.columns:
@@ -191,7 +194,7 @@ def _baselines(
     """What others would have ordered who know what the policy knew."""
     step, wait = features.time_step, features.lead + features.review - 1
     keys = SeriesKeys.of(known, panel.by)
-    origin = int(step.ticks(known[features.time]).min())
+    origin = int(ticks_of(features, known).min())
     a_day = 1 if step.week is None else step.week // 7
     named = WEEKDAY_QUANTILE, LAST_WEEK
     stretch = 1
@@ -199,7 +202,7 @@ def _baselines(
         named, stretch, a_day = (QUANTILE, LAST_TIME), 7, 1
 
     def placed(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        periods = stretch * ((step.ticks(table[features.time]) - origin) // step.width)
+        periods = stretch * ((ticks_of(features, table) - origin) // step.width)
         groups = np.column_stack([keys.places(table), periods % a_day])
         return groups, periods // a_day
 
