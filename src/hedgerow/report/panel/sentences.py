@@ -36,6 +36,22 @@ def about(subject: PanelSubject) -> str:
     )
 
 
+def sources(subject: PanelSubject) -> str:
+    """What it is decided from."""
+    names = list(subject.panel.panel_.encoder.groups())
+    return f"{counted(len(names), 'column')}: {listed(names, 10)}"
+
+
+def ordered(subject: PanelSubject) -> str:
+    """How long before, and for how long."""
+    features = subject.panel.features
+    if features is None:
+        return f"Each row on its own; baselines know what happened {counted(subject.lead, 'day')} ago"
+    noun = "day" if subject.row_noun == "day" else "period"
+    ahead, lasts = counted(features.lead, noun), counted(features.review, noun)
+    return f"{ahead} ahead, when all that happened before is known, for {lasts}"
+
+
 def top(
     subject: PanelSubject,
     ways: list[Way],

@@ -174,6 +174,8 @@ def _page(
         "facts": html.facts(
             [
                 ("Decides", f"{loss.description().decides or 'One number'}: {subject.outcome}"),
+                ("From", sentences.sources(subject)),
+                ("Ordered", sentences.ordered(subject)),
                 ("Loss", loss.description(subject.loss_unit).costs),
                 ("Rule", sentences.STRATEGIES[subject.panel.strategy]),
                 ("Report", f"{date}, hedgerow {__version__}"),
