@@ -22,9 +22,7 @@ from tests.report.panels import BY, LOSS, features, panel, sales, split
 LARGEST = 700_000
 """Bytes of a page about 2,000 series; one about 6,000 may have twice as many."""
 HOSTILE = "</script><script>alert(1)</script>"
-read = partial(
-    PanelSubject.read, time=None, outcome=None, lead=1, unit="loaves", loss_unit="€"
-)
+read = partial(PanelSubject.read, time=None, outcome=None, lead=1, unit="loaves", loss_unit="€")
 
 
 def data_of(text):
@@ -116,9 +114,7 @@ class TestNumbers:
             other = expected[f"{way}_cost"].sum().loc[keys]
             np.testing.assert_allclose(numbers(packed), other, rtol=1e-6)
         out = (by_hand["order"] < by_hand["demand"]).groupby([by_hand[name] for name in BY])
-        np.testing.assert_array_equal(
-            numbers(series["service"]["stockouts"]), out.sum().loc[keys]
-        )
+        np.testing.assert_array_equal(numbers(series["service"]["stockouts"]), out.sum().loc[keys])
         np.testing.assert_allclose(
             numbers(series["service"]["service_level"]), 1 - out.mean().loc[keys], rtol=1e-6
         )
@@ -133,9 +129,7 @@ class TestNumbers:
         assert series["names"] == worst
         largest = by_hand.groupby(list(BY))["order_cost"].sum().sort_values(ascending=False)
         rest = [" · ".join(key) for key in largest.index if " · ".join(key) not in worst[:3]]
-        shown = [
-            "store {}, item {}".format(*name.split(" · ")) for name in [*worst[:3], rest[0]]
-        ]
+        shown = ["store {}, item {}".format(*name.split(" · ")) for name in [*worst[:3], rest[0]]]
         assert [one["name"] for one in data_of(page)["details"]] == shown
 
     def test_costs_over_time(self, page, by_hand):
@@ -173,6 +167,7 @@ class TestNumbers:
 
 
 class TestWays:
+    @pytest.mark.slow
     def test_nothing_after_the_lead_is_known(self, table):
         """Outcomes of the last days change the orders of those that may know them, only."""
         lead, review = 3, 2
@@ -183,11 +178,9 @@ class TestWays:
         last = test["date"].max() - pd.Timedelta(days=7)
         changed = test.assign(demand=test["demand"].where(test["date"] < last, 1e4))
         other = read(fitted, changed, history)
-        # a decision for d knows outcomes up to d − lead, days of the changed ones are from `last` on
+        # a decision for d knows days up to d − lead; those from `last` on have changed
         early = subject.table["date"] < last + pd.Timedelta(days=lead)
-        for one, two in zip(
-            ways.ways_of(subject, {})[0], ways.ways_of(other, {})[0], strict=True
-        ):
+        for one, two in zip(ways.ways_of(subject, {})[0], ways.ways_of(other, {})[0], strict=True):
             np.testing.assert_array_equal(one.orders[early], two.orders[early])
             assert not np.array_equal(one.orders, two.orders)
         both = test["demand"] + test.groupby(list(BY))["demand"].shift(-1)
@@ -218,18 +211,17 @@ class TestWays:
         summed = figures.SeriesFigures.of(subject, found)
         assert np.isnan(summed.relative[0]).sum() == 3
 
+    @pytest.mark.slow
     def test_weekly_dates_have_baselines_and_numbers_have_none(self):
         weeks = sales(days=60)
-        weeks["date"] = pd.Timestamp("2020-01-06") + (
-            weeks["date"] - weeks["date"].min()
-        ) * 7
+        weeks["date"] = pd.Timestamp("2020-01-06") + (weeks["date"] - weeks["date"].min()) * 7
         settings = {"lags": (2,), "same_weekday": (), "level": 4}
         for step, names in (("W", {"Same-weekday quantile", "Seasonal naive"}), (1, set())):
             rows = weeks
             if step == 1:
                 rows = weeks.assign(date=(weeks["date"] - weeks["date"].min()).dt.days // 7)
             made = features(step=step, calendar=False, **settings)
-            fitted = panel(features=made).fit(rows)
+            fitted = panel(features=made, levels=("demand_level",)).fit(rows)
             subject = read(fitted, rows.groupby(list(BY)).tail(20), rows)
             found, untold = ways.ways_of(subject, {})
             assert {way.name for way in found[1:]} == names
@@ -241,7 +233,10 @@ class TestWays:
                 np.testing.assert_allclose(naive.orders, expected)
 
 
-@pytest.mark.parametrize("strategy", ["pooled", "refined", "separate"])
+@pytest.mark.parametrize(
+    "strategy",
+    ["pooled", *(pytest.param(name, marks=pytest.mark.slow) for name in ("refined", "separate"))],
+)
 def test_reasons_add_up_to_the_order(strategy, table):
     history, test = split(table)
     fitted = panel(strategy, features=features()).fit(history)
@@ -259,6 +254,7 @@ def test_reasons_add_up_to_the_order(strategy, table):
     assert "size and spread of the series" not in named  # it never varies in one series
 
 
+@pytest.mark.slow
 class TestOtherPanels:
     def test_a_loss_that_is_no_newsvendor(self, table, tmp_path):
         history, test = split(table)
@@ -273,6 +269,36 @@ class TestOtherPanels:
         rows = rows[rows["date"] >= test["date"].min()]
         paid = (fitted.predict(rows) - rows["demand"]) ** 2
         assert data["series"]["total"] == pytest.approx(paid.sum(), rel=1e-6)
+
+    def test_costs_by_row_and_by_group(self, table, tmp_path):
+        """Totals, fill rates and the quantile's level follow the costs of every row."""
+        rng = np.random.default_rng(1)
+        table = table.assign(leftover=rng.uniform(0.5, 2, len(table)).round(2))
+        missing = pd.DataFrame({"item": ["a", "b"], "missing": [2.0, 9.0]})
+        loss = hr.Newsvendor(hr.Column("leftover"), hr.Column("missing"))
+        settings = features(known=("promoted", "leftover"))
+        history, test = split(table)
+        fitted = panel(loss=loss, features=settings, costs=missing).fit(history)
+        page = write_panel_report(fitted, test, tmp_path / "p.html", history=history).read_text()
+        rows = settings.training(table).merge(missing)
+        rows = rows[rows["date"] >= test["date"].min()].sort_values([*BY, "date"])
+        over = fitted.predict(rows) - rows["demand"]
+        cost = rows["leftover"] * over.clip(lower=0) + rows["missing"] * (-over).clip(lower=0)
+        series = data_of(page)["series"]
+        assert series["total"] == pytest.approx(cost.sum(), rel=1e-6)
+        own = cost.groupby([rows[name] for name in BY]).sum()
+        keys = pd.MultiIndex.from_tuples([tuple(name.split(" · ")) for name in series["names"]])
+        np.testing.assert_allclose(numbers(series["cost"]), own.loc[keys], rtol=1e-5)
+        subject = read(fitted, test, history)
+        quantile = next(
+            way for way in ways.ways_of(subject, {})[0] if way.name == "Same-weekday quantile"
+        )
+        last = subject.table.iloc[-1]
+        past = table[(table["store"] == last["store"]) & (table["item"] == last["item"])]
+        past = past[past["date"] < last["date"]]
+        past = past[past["date"].dt.day_of_week == last["date"].day_of_week]
+        level = 9 / (9 + last["leftover"])
+        assert quantile.orders[-1] == pytest.approx(np.quantile(past["demand"][-26:], level))
 
     def test_tables_that_hold_their_features(self, table, tmp_path):
         rows = table.assign(past=table.groupby(list(BY))["demand"].shift(7)).dropna()
@@ -333,7 +359,12 @@ class TestSize:
             demand=rows["demand"] * rng.uniform(0.1, 2, count)[store],
         )
         return write_panel_report(
-            pooled, rows, path, history=history, against={"now": "current"}, series=[rows.iloc[0, :2]]
+            pooled,
+            rows,
+            path,
+            history=history,
+            against={"now": "current"},
+            series=[rows.iloc[0, :2]],
         )
 
     def test_two_thousand_series(self, pooled, table, tmp_path):
@@ -388,7 +419,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("change", "settings", "sentence"),
         [
-            ({}, {"history": None}, "lacks demand_lag_7.*hand over recent rows as `history`"),
+            ({}, {"history": None}, "lacks date_weekday.*hand over recent rows as `history`"),
             ({}, {"against": {"now": "then"}}, "'then'} names a column that the table does not"),
             ({}, {"series": [("1", "z")]}, "There is no series store 1, item z"),
             ({"demand": None}, {}, "no column 'demand' with what then happened"),
@@ -407,7 +438,7 @@ class TestRefusals:
     def test_rows_twice(self, pooled, table, tmp_path):
         history, test = split(table)
         test = pd.concat([test, test[:1]])
-        with pytest.raises(ValueError, match="twice|two rows|of another"):
+        with pytest.raises(ValueError, match="more than one row for 2024-04-01"):
             write_panel_report(pooled, test, tmp_path / "p.html", history=history)
 
     def test_what_is_no_panel(self, table, tmp_path):

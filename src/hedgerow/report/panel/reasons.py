@@ -7,8 +7,8 @@ context x. Over rows i of the series,
     why z differs from usual     z − mean z_i = c·s·Σ_j φ_j + c·(s·mean f(x_i) − mean s_i·f(x_i))
 
 with φ the attribution of f (``explain.attribute``); the last term is what the series' recent level
-adds, and s alone counts |c·mean f|·(standard deviation of s_i). Rules of single series have c = s = 1
-and no such term.
+adds, and s alone counts |c·mean f|·(standard deviation of s_i). Rules of single series have
+c = s = 1 and no such term.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from hedgerow.report.panel.subject import PanelSubject
 
 MOST_ROWS, BACKGROUND = 200, 50
 """Rows of a series that importance is a mean of, and that an order is compared with."""
+NOTHING = 1e-9
 LEVEL, ITSELF = "recent level of the series", "size and spread of the series"
 
 
@@ -74,7 +75,8 @@ def reasons_of(subject: PanelSubject, place: int, rows: Int[np.ndarray, " some"]
         ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
         found.append(Reason(int(row), usual, float(scale[at] * f[at]), ranked))
     ranked = sorted(counts.items(), key=lambda count: -count[1])
-    return Reasons([(name, float(value)) for name, value in ranked if value > 0], found)
+    least = NOTHING * max(counts.values(), default=0.0)  # what never varies moves nothing
+    return Reasons([(name, value) for name, value in ranked if value > least], found)
 
 
 def _as_rule(

@@ -31,9 +31,8 @@ TRAINED = {
 def about(subject: PanelSubject) -> str:
     """Which rows the page is about."""
     first, last = (subject.step.shown(end(subject.ticks)) for end in (np.min, np.max))
-    return (
-        f"{len(subject.keys):,} series by {listed(subject.keys.by, 4)}, {first} to {last}, {counted(subject.rows, 'row')}"
-    )
+    series = f"{len(subject.keys):,} series by {listed(subject.keys.by, 4)}"
+    return f"{series}, {first} to {last}, {counted(subject.rows, 'row')}"
 
 
 def sources(subject: PanelSubject) -> str:
@@ -46,7 +45,9 @@ def ordered(subject: PanelSubject) -> str:
     """How long before, and for how long."""
     features = subject.panel.features
     if features is None:
-        return f"Each row on its own; baselines know what happened {counted(subject.lead, 'day')} ago"
+        return (
+            f"Each row on its own; baselines know what happened {counted(subject.lead, 'day')} ago"
+        )
     noun = "day" if subject.row_noun == "day" else "period"
     ahead, lasts = counted(features.lead, noun), counted(features.review, noun)
     return f"{ahead} ahead, when all that happened before is known, for {lasts}"
@@ -67,9 +68,7 @@ def top(
     )
     if not others:
         return [f"{cost}.", *_served(subject, totals)]
-    first, *rest = (
-        _against(subject, way, gap) for way, gap in zip(others, gaps, strict=True)
-    )
+    first, *rest = (_against(subject, way, gap) for way, gap in zip(others, gaps, strict=True))
     said = [f"{cost}, {first}."]
     if rest:
         said.append(f"They cost {'; and '.join(rest)}.")
@@ -182,8 +181,8 @@ def limits(subject: PanelSubject, figures: SeriesFigures, shown: np.ndarray, ref
         if paid > 0:
             against = f", {percent(own / paid - 1, signed=True)} against the baseline"
     return (
-        f"The table carries {len(shown):,} of the {count:,} series (at most {MOST_SERIES:,}): those "
-        f"that cost most beyond the baseline, and the largest. The other {len(rest):,} make "
+        f"The table carries {len(shown):,} of the {count:,} series (at most {MOST_SERIES:,}): "
+        f"those that cost most beyond the baseline, and the largest. The other {len(rest):,} make "
         f"{percent(float(share))} of the cost{against}; totals and pictures are of all series."
     )
 

@@ -19,6 +19,7 @@ from hedgerow.data.encoder import numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.numbers import listed
+from hedgerow.losses import Loss
 from hedgerow.panels.panel_policy import PanelPolicy
 from hedgerow.panels.series import STATUSES, SeriesKeys
 
@@ -169,18 +170,27 @@ class PanelSubject:
         return self.panel.predict(self.table)
 
     @cached_property
+    def own_losses(self) -> Float[np.ndarray, " rows"]:
+        """What the policy's orders cost."""
+        return self.losses(self.orders)
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss of these rows."""
+        return self.panel.loss_on(self.table)
+
+    @cached_property
     def unit_costs(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Cost of each unit left over and of each missing, row by row; None: no newsvendor."""
-        loss: Any = self.panel.policy.loss
-        if not hasattr(loss, "holding"):
+        if self.loss.unit_costs() is None:
             return None
-        return tuple(np.full(self.rows, float(c)) for c in (loss.holding, loss.stockout))
+        return self.panel.unit_costs(self.table)
 
     def losses(self, orders: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
         """What orders would have cost; NaN where there is none."""
         given = np.isfinite(orders)
-        cost = self.panel._costs(self.table, self.outcomes)(np.where(given, orders, 0.0)[:, None])
-        return np.where(given, cost, np.nan)
+        cost = self.loss(np.where(given, orders, 0.0)[:, None], self.outcomes[:, None])
+        return np.where(given, np.asarray(cost, np.float64), np.nan)
 
     @cached_property
     def trained_places(self) -> Int[np.ndarray, " series"]:

@@ -200,9 +200,7 @@ def _page(
         "details": packed([numbers for _, numbers in details]),
     }
     scripts = map(html.page_asset, SCRIPTS)
-    return html.assembled(
-        "panel.html", ("page.css", "panel.css"), scripts, texts, fragments, data
-    )
+    return html.assembled("panel.html", ("page.css", "panel.css"), scripts, texts, fragments, data)
 
 
 def _series(
