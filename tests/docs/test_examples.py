@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
-FAST = ("custom_loss", "docs/explain.md", "docs/panels.md")
-"""One example and two pages; the others train for some seconds each."""
+FAST = ("custom_loss", "docs/explain.md")
+"""One example and one page; the others train for some seconds each."""
 
 
 def some_later(names):

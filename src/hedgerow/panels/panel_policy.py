@@ -153,7 +153,7 @@ class PanelPolicy(BaseEstimator):
         if self.bad_series == LEAVE_OUT:
             kept, self.left_out_ = sound_rows(table, y, reader)
             y = y if y is None or isinstance(y, str) else np.asarray(y)[kept]
-            table, weights = table[kept], weights[kept]
+            table, weights = table.iloc[np.flatnonzero(kept)], weights[kept]
             censored = None if censored is None else np.asarray(censored)[kept]
         table, outcomes, layout = reader.read(table, y)
         weights = weights if self.features is None else np.ones(len(table))
@@ -335,7 +335,7 @@ class PanelPolicy(BaseEstimator):
             )
             for rows in np.split(order, cuts)
         ]
-        policy = clone(self.policy)
+        policy: Any = clone(self.policy)
         policy.set_params(loss=located(policy.loss, list(plain.columns), plain.shape[1]))
         self.rules_ = learn_many(policy, several, self.n_jobs, self.store)
         self.policy_, self.factors_ = None, None
