@@ -39,6 +39,12 @@ class Past:
     ticks: Int[np.ndarray, " past"]
     outcomes: Float[np.ndarray, " past"]
 
+    def among(self, places: Int[np.ndarray, " series"]) -> Past:
+        """The same with other places for series, without those that have none (−1)."""
+        moved = places[self.places]
+        known = np.isfinite(self.outcomes) & (moved >= 0)
+        return Past(moved[known], self.ticks[known], self.outcomes[known])
+
 
 @dataclass(frozen=True)
 class PanelSubject:
@@ -91,13 +97,13 @@ class PanelSubject:
             time = time or _only_dates(table, by)
             step = _step_of(table, time)
         earlier = _earlier(table, history, (*by, time), step)
-        made = panel.features_for(table, earlier if features is not None else None)
+        made: Any = panel.features_for(table, earlier if features is not None else None)
         carried = [column for column in table.columns if column not in made.columns]
         made = made.assign(**{column: table[column].array for column in carried})
         keys = SeriesKeys.of(table if earlier is None else earlier, by)
         ticks = step.ticks(made[time])
         if earlier is None or features is None:
-            source = made if earlier is None else earlier
+            source: Any = made if earlier is None else earlier
             past = Past(keys.places(source), step.ticks(source[time]), _outcomes(source, name))
         else:
             past = _complete(features, earlier, keys)
@@ -107,10 +113,6 @@ class PanelSubject:
             raise ValueError("No row of the table has an outcome that is complete.")
         made = made[there].assign(**{name: found[there]}).reset_index(drop=True)
         shown = SeriesKeys.of(made, by)
-        where = np.array([keys.values.index(key) for key in shown.values])
-        among = np.full(len(keys), len(shown))
-        among[where] = np.arange(len(shown))
-        known = np.isfinite(past.outcomes) & (among[past.places] < len(shown))
         return cls(
             panel=panel,
             table=made,
@@ -120,7 +122,7 @@ class PanelSubject:
             ticks=ticks[there],
             outcomes=found[there],
             outcome=name,
-            past=Past(among[past.places][known], past.ticks[known], past.outcomes[known]),
+            past=past.among(_places_among(shown, keys)),
             lead=lead,
             incomplete=int(np.sum(~there)),
             unit=unit,
@@ -195,8 +197,7 @@ class PanelSubject:
     @cached_property
     def trained_places(self) -> Int[np.ndarray, " series"]:
         """Where each series is among those of training; −1: a new one."""
-        place = {key: i for i, key in enumerate(self.panel.panel_.keys.values)}
-        return np.array([place.get(key, -1) for key in self.keys.values])
+        return _places_among(self.panel.panel_.keys, self.keys)
 
     @cached_property
     def statuses(self) -> list[str]:
@@ -207,6 +208,12 @@ class PanelSubject:
     def shown_time(self, row: int) -> str:
         """The time of a row, as people write it."""
         return self.step.shown(self.ticks[row])
+
+
+def _places_among(known: SeriesKeys, asked: SeriesKeys) -> np.ndarray:
+    """Where each of the asked series is among the known ones; −1: nowhere."""
+    place = {key: i for i, key in enumerate(known.values)}
+    return np.array([place.get(key, -1) for key in asked.values])
 
 
 def _refuse_no_rows(table: Any) -> None:

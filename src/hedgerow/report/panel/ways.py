@@ -143,7 +143,8 @@ def _ordered(subject: PanelSubject, name: str, column: Any) -> np.ndarray:
         )
     given = subject.table[column].notna().to_numpy()
     orders = np.full(subject.rows, np.nan)
-    orders[given] = numeric_column(subject.table[given], column)
+    some: Any = subject.table[given]
+    orders[given] = numeric_column(some, column)
     if not given.any():
         raise ValueError(f"against={{{name!r}: {column!r}}}: the column holds no order at all.")
     return orders
