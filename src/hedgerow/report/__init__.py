@@ -1,9 +1,11 @@
 """Reports: one HTML page about a policy for the person who decides, alive without a network.
 
 Python gathers the facts and writes the words; the page's script computes decisions, routes and
-attributions for any input with the policy's own numbers (``report/page``).
+attributions for any input with the policy's own numbers (``report/page``). Of a panel, a page tells
+of all series (``report/panel``).
 """
 
+from hedgerow.report.panel import write_panel_report
 from hedgerow.report.write import check_page_target, write_report
 
-__all__ = ["check_page_target", "write_report"]
+__all__ = ["check_page_target", "write_panel_report", "write_report"]

@@ -35,6 +35,7 @@ AFTER_RULE = (
     "tree.js",
     "controls.js",
     "answer.js",
+    "frame.js",
     "start.js",
 )
 BAR = (
@@ -58,18 +59,30 @@ def page(
     form: PageForm | None,
 ) -> str:
     """Put the page together from plain texts, finished fragments of HTML, data, and a rule."""
-    parts = [*map(_asset, BEFORE_RULE), _rule(form), *map(_asset, AFTER_RULE)]
-    script = '\n(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
+    parts = [*map(page_asset, BEFORE_RULE), _rule(form), *map(page_asset, AFTER_RULE)]
+    return assembled("page.html", ("page.css",), parts, texts, fragments, data)
+
+
+def assembled(
+    template: str,
+    styles: Iterable[str],
+    scripts: Iterable[str],
+    texts: dict[str, str],
+    fragments: dict[str, str],
+    data: dict[str, Any],
+) -> str:
+    """Fill in a template: assets by name, scripts as they are, texts escaped, data embedded."""
+    script = '\n(() => {\n"use strict";\n' + "\n".join(scripts) + "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return Template(_asset("page.html")).substitute(
+    return Template(page_asset(template)).substitute(
         {name: escape(text) for name, text in texts.items()},
         **fragments,
         policy=policy,
-        style=_asset("page.css"),
+        style="\n".join(map(page_asset, styles)),
         script=script,
         data=embedded(data),
     )
@@ -93,24 +106,24 @@ def embedded(data: Any) -> str:
 def tiles(entries: list[tuple[str, str, str]]) -> str:
     """The few numbers to remember, side by side."""
     figure = '<span class="figure">{}</span><span class="quiet">{}</span>'
-    return _each(f"    <div><dt>{{}}</dt><dd>{figure}</dd></div>", entries)
+    return each_as(f"    <div><dt>{{}}</dt><dd>{figure}</dd></div>", entries)
 
 
 def facts(pairs: list[tuple[str, str]]) -> str:
     """Entries of the list at the head of the page."""
-    return _each("    <div><dt>{}</dt><dd>{}</dd></div>", pairs)
+    return each_as("    <div><dt>{}</dt><dd>{}</dd></div>", pairs)
 
 
 def paragraphs(sentences: list[str]) -> str:
     """One paragraph each."""
-    return _each("  <p>{}</p>", [(sentence,) for sentence in sentences])
+    return each_as("  <p>{}</p>", [(sentence,) for sentence in sentences])
 
 
 def settings(pairs: list[tuple[str, str]]) -> str:
     """What the model's settings mean, for those who ask."""
     if not pairs:
         return ""
-    listed = _each("<dt>{}</dt><dd>{}</dd>", pairs, "")
+    listed = each_as("<dt>{}</dt><dd>{}</dd>", pairs, "")
     summary = "<summary>What the settings of the model mean</summary>"
     return f'  <details>{summary}<dl class="terms">{listed}</dl></details>'
 
@@ -151,7 +164,7 @@ def importance_bars(importance: Importance) -> str:
         (names[j], f"{100 * shares[j] / largest:.2f}", percent(float(shares[j])))
         for j in importance.ranked()
     ]
-    first, rest = _each(BAR, bars[:FIRST]), _each(BAR, bars[FIRST:])
+    first, rest = each_as(BAR, bars[:FIRST]), each_as(BAR, bars[FIRST:])
     html = f'  <ol class="bars">\n{first}\n  </ol>'
     if rest:
         html += (
@@ -166,27 +179,28 @@ def indented(text: str) -> str:
     levels = [
         (f"{0.4 * (len(line) - len(line.lstrip())):g}", line.strip()) for line in text.splitlines()
     ]
-    return _each('<div style="margin-left: {}em">{}</div>', levels)
+    return each_as('<div style="margin-left: {}em">{}</div>', levels)
 
 
 def what_if(trouble: str) -> str:
     """Room for inputs and decisions, or why this page cannot compute any."""
-    return paragraphs([trouble]) if trouble else _asset("whatif.html")
+    return paragraphs([trouble]) if trouble else page_asset("whatif.html")
 
 
 def tree_browser(drawn: bool, rule: str) -> str:
     """Room for the trees, or why there are none."""
     if drawn:
-        return _asset("trees.html")
+        return page_asset("trees.html")
     return f"  <p>This policy has no trees to draw. Its rule: {escape(rule)}.</p>"
 
 
-def _each(pattern: str, entries: Iterable[tuple[str, ...]], between: str = "\n") -> str:
+def each_as(pattern: str, entries: Iterable[tuple[str, ...]], between: str = "\n") -> str:
     """A piece of HTML for each entry, its texts escaped and put where the pattern has {}."""
     return between.join(pattern.format(*map(escape, entry)) for entry in entries)
 
 
-def _asset(name: str) -> str:
+def page_asset(name: str) -> str:
+    """A file of the page."""
     return asset("hedgerow.report", f"page/{name}")
 
 

@@ -58,24 +58,6 @@ function setUpDecisionChoices() {
   }
 }
 
-function setUpTheme() {
-  const button = byId("theme");
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () =>
-    (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  const say = () => {
-    button.textContent = isDark() ? "Light" : "Dark";
-    button.setAttribute("aria-pressed", String(isDark()));
-  };
-  button.setAttribute("aria-label", "Dark colours");
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    say();
-  });
-  dark.addEventListener("change", say);
-  say();
-}
-
 function setUp() {
   setUpTheme();
   setUpDecisionChoices();
@@ -90,24 +72,7 @@ function setUp() {
   });
   STATE.decision = Math.max(DATA.shares.indexOf(true), 0); // of a portfolio a weight, not the level
   if (RULE) beginRow(DATA.start);
-  drawCharts();
-  let width = window.innerWidth;
-  let timer = null;
-  window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return;
-    width = window.innerWidth;
-    clearTimeout(timer);
-    timer = setTimeout(drawCharts, 100);
-  });
-  window.addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details")) part.open = true;
-    PAPER.across = 690;
-    drawCharts();
-  });
-  window.addEventListener("afterprint", () => {
-    PAPER.across = null;
-    drawCharts();
-  });
+  setUpDrawing(drawCharts);
 }
 
 window.hedgerow = {
