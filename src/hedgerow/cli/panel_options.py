@@ -187,13 +187,20 @@ def windows_in(text: str) -> tuple[int, ...]:
 def default_windows(week: int | None, least: int, months: bool) -> dict[str, tuple[int, ...]]:
     """Return lags, means and level of a step, so many periods of which are a week.
 
-    Lags are not shorter than ``least``, or they would not be known yet. Without weekdays: the
-    latest outcomes and the mean of 8 periods, of months those of a year.
+    Lags are not shorter than ``least``, or they would not be known yet. With weekdays: the latest
+    outcome and those of three weeks, means of one week and of four, and of four and eight such
+    weekdays: the best of a few on a bakery's validation months. Without: the latest outcomes and the mean
+    of 8 periods, of months those of a year.
     """
     if week is not None:
         first = -(-least // week)
-        lags = tuple(week * (first + more) for more in (0, 1, 3))
-        return {"lags": lags, "rolling": (4 * week,), "same_weekday": (4,), "level": (4 * week,)}
+        lags = dict.fromkeys((least, *(week * (first + more) for more in range(3))))
+        return {
+            "lags": tuple(lags),
+            "rolling": (week, 4 * week),
+            "same_weekday": (4, 8),
+            "level": (4 * week,),
+        }
     size = 12 if months else 8
     lags = (least, 12 * -(-least // 12)) if months else (least, least + 1, least + 3)
     shared = {"rolling": (size,), "same_weekday": (), "level": (size,)}

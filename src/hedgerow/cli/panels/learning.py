@@ -101,6 +101,9 @@ def fit(request: FitRequest) -> None:
     )
 
 
+DAYS_OF_A_WEEK = 7
+
+
 def time_features(
     request: FitRequest, by: tuple[str, ...], costs: list[str]
 ) -> TimeFeatures | None:
@@ -117,7 +120,7 @@ def time_features(
         text = getattr(request, name)
         windows[name] = windows[name] if text is None else windows_in(text)
     windows["level"] = windows["level"][0] if windows["level"] else None
-    calendar: Any = True
+    calendar: Any = ("weekday", "season") if kind.week == DAYS_OF_A_WEEK else True
     if request.calendar is not None:
         calendar = request.calendar != NONE and tuple(names_in([request.calendar]))
     return TimeFeatures(
