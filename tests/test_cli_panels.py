@@ -143,7 +143,7 @@ class TestFit:
     def test_default_windows(self, week, least, months, lags, level):
         found = default_windows(week, least, months)
         assert (found["lags"], found["level"]) == (lags, level)
-        assert found["same_weekday"] == ((4,) if week else ())
+        assert found["same_weekday"] == ((4, 8) if week else ())
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -536,3 +536,25 @@ class TestSinglePolicies:
             found = call(command, single, test, "--history", test)
             assert found.exit_code == 1
             assert "--history is understood for panels" in found.stderr
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("strategy", ["pooled", "separate"])
+    def test_the_old_file_stays(self, folder, tmp_path, monkeypatch, strategy):
+        """Ctrl-C saves no half a panel; rules that were learned are kept where they were told."""
+        out, rules = tmp_path / "p.hedgerow", tmp_path / "rules"
+        out.write_text("old")
+
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        where = {"pooled": "learn_pooled", "separate": "learn_many"}[strategy]
+        monkeypatch.setattr(f"hedgerow.panels.panel_policy.{where}", interrupted)
+        more = ["--strategy", "separate", "--resume", rules] if strategy == "separate" else []
+        asked = (*BY, *TIME, *WINDOWS, *COSTS, *QUICK, *more, "-o", out, "--force")
+        found = call("fit", folder / "train.csv", *asked)
+        words = "Stopped; nothing was saved."
+        if more:
+            words = f"Stopped; the same command goes on with what {rules} holds."
+        assert (found.exit_code, found.stderr) == (130, f"{words}\n")
+        assert (found.stdout, out.read_text()) == ("", "old")
