@@ -106,9 +106,9 @@ class TestFit:
         path = folder / "defaults.hedgerow"
         found = call("fit", folder / "train.csv", *BY, "--time", "date", *COSTS, *QUICK, "-o", path)
         assert found.exit_code == 0, found.output
-        assert "lags the outcome 7, 14, 28 days before (default)" in flat(found.stdout)
+        assert "lags the outcome 1, 7, 14, 21 days before (default)" in flat(found.stdout)
         panel = hr.load(path)
-        assert (panel.features.lags, panel.features.level) == ((7, 14, 28), 28)
+        assert (panel.features.lags, panel.features.level) == ((1, 7, 14, 21), 28)
         assert panel.strategy == "pooled"
 
     def test_separate_rules_are_kept_where_they_are_told(self, separate, folder):
@@ -133,9 +133,9 @@ class TestFit:
     @pytest.mark.parametrize(
         ("week", "least", "months", "lags", "level"),
         [
-            (7, 1, False, (7, 14, 28), (28,)),
-            (7, 8, False, (14, 21, 35), (28,)),
-            (168, 24, False, (168, 336, 672), (672,)),
+            (7, 1, False, (1, 7, 14, 21), (28,)),
+            (7, 8, False, (8, 14, 21, 28), (28,)),
+            (168, 24, False, (24, 168, 336, 504), (672,)),
             (None, 2, False, (2, 3, 5), (8,)),
             (None, 1, True, (1, 12), (12,)),
         ],
@@ -143,7 +143,7 @@ class TestFit:
     def test_default_windows(self, week, least, months, lags, level):
         found = default_windows(week, least, months)
         assert (found["lags"], found["level"]) == (lags, level)
-        assert found["same_weekday"] == ((4,) if week else ())
+        assert found["same_weekday"] == ((4, 8) if week else ())
 
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -536,3 +536,25 @@ class TestSinglePolicies:
             found = call(command, single, test, "--history", test)
             assert found.exit_code == 1
             assert "--history is understood for panels" in found.stderr
+
+
+class TestInterrupts:
+    @pytest.mark.parametrize("strategy", ["pooled", "separate"])
+    def test_the_old_file_stays(self, folder, tmp_path, monkeypatch, strategy):
+        """Ctrl-C saves no half a panel; rules that were learned are kept where they were told."""
+        out, rules = tmp_path / "p.hedgerow", tmp_path / "rules"
+        out.write_text("old")
+
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        where = {"pooled": "learn_pooled", "separate": "learn_many"}[strategy]
+        monkeypatch.setattr(f"hedgerow.panels.panel_policy.{where}", interrupted)
+        more = ["--strategy", "separate", "--resume", rules] if strategy == "separate" else []
+        asked = (*BY, *TIME, *WINDOWS, *COSTS, *QUICK, *more, "-o", out, "--force")
+        found = call("fit", folder / "train.csv", *asked)
+        words = "Stopped; nothing was saved."
+        if more:
+            words = f"Stopped; the same command goes on with what {rules} holds."
+        assert (found.exit_code, found.stderr) == (130, f"{words}\n")
+        assert (found.stdout, out.read_text()) == ("", "old")

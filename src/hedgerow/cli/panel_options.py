@@ -111,13 +111,14 @@ class PanelOptions:
         of_time("COLUMNS", "Columns known ahead: promo,is_holiday. No others are used."),
     ] = None
     lags: Annotated[
-        str | None, of_time("NUMBERS", "Outcomes so many periods before; default: 1, 2, 4 weeks.")
+        str | None,
+        of_time("NUMBERS", "Outcomes so many periods before; default: the latest, 1, 2, 3 weeks."),
     ] = None
     rolling: Annotated[
-        str | None, of_time("NUMBERS", "Means of so many periods; default: 4 weeks.")
+        str | None, of_time("NUMBERS", "Means of so many periods; default: 1 and 4 weeks.")
     ] = None
     same_weekday: Annotated[
-        str | None, of_time("NUMBERS", "Means of so many equal weekdays; default: 4.")
+        str | None, of_time("NUMBERS", "Means of so many equal weekdays; default: 4 and 8.")
     ] = None
     level: Annotated[
         str | None, of_time("NUMBER", "Periods whose mean is a row's level; default: 4 weeks.")
@@ -195,12 +196,8 @@ def default_windows(week: int | None, least: int, months: bool) -> dict[str, tup
     if week is not None:
         first = -(-least // week)
         lags = dict.fromkeys((least, *(week * (first + more) for more in range(3))))
-        return {
-            "lags": tuple(lags),
-            "rolling": (week, 4 * week),
-            "same_weekday": (4, 8),
-            "level": (4 * week,),
-        }
+        means = {"rolling": (week, 4 * week), "same_weekday": (4, 8), "level": (4 * week,)}
+        return {"lags": tuple(lags), **means}
     size = 12 if months else 8
     lags = (least, 12 * -(-least // 12)) if months else (least, least + 1, least + 3)
     shared = {"rolling": (size,), "same_weekday": (), "level": (size,)}
