@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
-from hedgerow.cli import work
+from hedgerow.cli import composing, work
 from hedgerow.cli.commands import app
 from hedgerow.cli.options import NominalKind
 from hedgerow.data.table_files import read_table, write_table
@@ -286,7 +286,7 @@ SEARCHED = ["--outcome", "demand", "--features", "wind,sky", *COSTS, "--steps", 
     [
         pytest.param(
             ["--search", "time", "--order", "1"],
-            hr.CausalSinkhorn(1, 1, order=1, **work.AUTO),
+            hr.CausalSinkhorn(1, 1, order=1, **composing.AUTO),
             [hr.NeighbourNominal(), hr.EmpiricalNominal()],
             (TimeSeriesSplit(5), "5 folds in order of time"),
             marks=pytest.mark.slow,

@@ -2,60 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    OUT,
+    DecideRequest,
+    EvaluateRequest,
     ExplainRequest,
-    Force,
-    Outcomes,
-    PolicyFile,
     ReportRequest,
     asked_with,
-    option,
 )
 from hedgerow.cli.screen import guarded
 
 
-@app.command()
-def decide(
-    policy: PolicyFile,
-    new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")],
-    out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-",
-    force: Force = False,
-    raw_text: Annotated[
-        bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
-    ] = False,
-) -> None:
-    """Decide for new rows: writes the table with the decisions added.
-
-    In CSV, texts that begin with = + - or @ get an apostrophe before them, so that no spreadsheet
-    program runs them as formulas; numbers stay as they are.
-    """
+@app.command(
+    help="Decide for new rows: writes the table with the decisions added.\n\nA panel over time "
+    "needs the series, dates and what is known ahead in NEW, and recent outcomes in --history.\n\n"
+    "In CSV, texts that begin with = + - or @ get an apostrophe before them, so that no "
+    "spreadsheet program runs them as formulas; numbers stay as they are."
+)
+@asked_with(DecideRequest)
+def decide(request: DecideRequest) -> None:
+    """Decide for new rows."""
+    if request.perishable and request.on_hand is None:
+        raise typer.BadParameter("goes with --on-hand.", param_hint="--perishable")
     with guarded():
         from hedgerow.cli import work
 
         work.prepare()
-        target = None if out == "-" else Path(out)
-        work.decide(policy, new, target, force=force, raw_text=raw_text)
+        work.decide(request)
 
 
 @app.command()
-def evaluate(
-    policy: PolicyFile,
-    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")],
-    outcomes: Outcomes = None,
-) -> None:
+@asked_with(EvaluateRequest)
+def evaluate(request: EvaluateRequest) -> None:
     """Report what a policy's decisions would have cost."""
     with guarded():
         from hedgerow.cli import work
 
         work.prepare()
-        work.evaluate(policy, test, outcomes)
+        work.evaluate(request)
 
 
 @app.command(
@@ -69,6 +55,8 @@ def explain(request: ExplainRequest) -> None:
     for name in ("background", "decision"):
         if getattr(request, name) is not None and request.row is None:
             raise typer.BadParameter("goes with --row.", param_hint=f"--{name}")
+    if request.series is not None and request.row is not None:
+        raise typer.BadParameter("goes without --row, which has a series.", param_hint="--series")
     with guarded("Stopped."):
         from hedgerow.cli.explain import run
         from hedgerow.cli.work import prepare

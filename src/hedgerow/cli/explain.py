@@ -13,16 +13,19 @@ from rich.table import Table
 
 from hedgerow import explain
 from hedgerow._files import check_target
-from hedgerow.cli.loading import load_policy
+from hedgerow.cli.columns import features_of
+from hedgerow.cli.explained import Explained
+from hedgerow.cli.loading import load_stored
 from hedgerow.cli.options import ExplainRequest
+from hedgerow.cli.panels.explaining import of_panel
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
-from hedgerow.cli.work import features_of
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
 from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import lens_of
+from hedgerow.panels import PanelPolicy
 
 MOST_BACKGROUND = 2000
 """Rows that a decision is compared with; evenly spaced ones of a longer table."""
@@ -34,12 +37,17 @@ def run(request: ExplainRequest) -> None:
     """Explain one decision, or the policy as a whole."""
     if request.figure is not None:
         _check_figure(request.figure, request.force)
-    policy, table = load_policy(request.policy), read_table(request.data)
-    X = features_of(policy, table)
-    if request.row is None:
-        draw = _whole(policy, X, request)
+    policy, table = load_stored(request.policy), read_table(request.data)
+    if request.row is not None and not 1 <= request.row <= len(table):
+        raise ValueError(
+            f"There is no row {request.row}: {request.data} has {len(table):,} rows, and the first "
+            "is 1."
+        )
+    if isinstance(policy, PanelPolicy):
+        asked = of_panel(policy, table, request)
     else:
-        draw = _one(policy, table, X, request.row, request)
+        asked = _of_policy(policy, table, request)
+    draw = _whole(asked, request) if request.row is None else _one(asked, request)
     if request.figure is not None:
         from hedgerow import plots
 
@@ -48,29 +56,40 @@ def run(request: ExplainRequest) -> None:
         say(f"The figure is in {request.figure}.")
 
 
-def _one(
-    policy: RobustPolicy, table: pd.DataFrame, X: pd.DataFrame, row: int, request: ExplainRequest
-) -> Callable[[Any], Any]:
-    """Why this row's decision; returns how ``plots`` draws it."""
-    data = request.data
-    if not 1 <= row <= len(X):
-        raise ValueError(f"There is no row {row}: {data} has {len(X):,} rows, and the first is 1.")
-    others, where = X, data
+def _of_policy(policy: RobustPolicy, table: pd.DataFrame, request: ExplainRequest) -> Explained:
+    """Rows of a table as a single policy sees them."""
+    for name in ("history", "series"):
+        if getattr(request, name) is not None:
+            raise ValueError(
+                f"--{name} is understood for panels; {request.policy} holds a policy of single "
+                "rows."
+            )
+    X = features_of(policy, table)
+    others = X
     if request.background is not None:
-        where = request.background
-        others = features_of(policy, read_table(where))
+        others = features_of(policy, read_table(request.background))
+    return Explained(policy, X, others, table, policy.encoder_)
+
+
+def _one(asked: Explained, request: ExplainRequest) -> Callable[[Any], Any]:
+    """Why this row's decision; returns how ``plots`` draws it."""
+    assert request.row is not None
+    policy, place = asked.policy, asked.place(request.row)
+    where = request.background or request.data
+    others = asked.others
     spaced = np.unique(np.linspace(0, len(others) - 1, MOST_BACKGROUND).astype(int))
-    found = explain.attribute(policy, X.iloc[row - 1], others.iloc[spaced])
-    found = found.grouped(_groups(policy))
-    names, told = _names(policy), table.iloc[row - 1]
+    found = explain.attribute(policy, asked.X.iloc[place], others.iloc[spaced])
+    found = asked.in_units(found.grouped(asked.groups()), place)
+    names, told = _names(policy), asked.shown.iloc[place]
     chosen = _decision(request.decision, names, found)
     usual = number(found.baseline[chosen])
     print_facts(
         [
             ("policy", str(request.policy)),
-            ("row", f"{row:,} of {len(X):,} in {data}"),
+            ("row", f"{request.row:,} of {asked.rows:,} in {request.data}"),
+            *asked.facts(place),
             (names[chosen], number(found.decision[chosen])),
-            ("usually", f"{usual}, the mean over {len(spaced):,} rows of {where}"),
+            ("usually", f"{usual}, the mean over {len(spaced):,} rows of {where}{asked.usual}"),
         ]
     )
     leave_gap()
@@ -85,7 +104,7 @@ def _one(
         lambda part: number(part, 3, signed=True),
         {name: _shown(told.get(name)) for name in found.names},
     )
-    _print_stability(policy, X, row - 1, chosen)
+    _print_stability(asked, place, chosen)
     titles = tuple(
         name if np.isfinite(value) else f"{name} = {told.get(name)}"
         for name, value in zip(found.names, found.context, strict=True)
@@ -93,16 +112,26 @@ def _one(
     return lambda plots: plots.waterfall(replace(found, names=titles), chosen)
 
 
-def _whole(policy: RobustPolicy, X: pd.DataFrame, request: ExplainRequest) -> Callable[[Any], Any]:
+def _whole(asked: Explained, request: ExplainRequest) -> Callable[[Any], Any]:
     """What the policy looks at, and its rules in words; returns how ``plots`` draws it."""
-    found = explain.importance(policy, X).grouped(_groups(policy))
-    print_facts([("policy", str(request.policy)), ("rows", f"{len(X):,} of {request.data}")])
+    policy, X = asked.policy, asked.X
+    found = explain.importance(policy, X).grouped(asked.groups())
+    print_facts(
+        [
+            ("policy", str(request.policy)),
+            ("rows", f"{len(X):,} of {request.data}"),
+            *asked.facts(None),
+        ]
+    )
     leave_gap()
     say("What decisions depend on (share of the mean absolute slope, per standard deviation):")
     _print_bars(found.names, found.values, found.ranked()[: request.top], percent, {})
     leave_gap()
     say("The policy in words:")
-    said = explain.words(policy, X, phrases=policy.encoder_.phrases() if policy.encoder_ else None)
+    if asked.remark:
+        say(asked.remark)
+    phrases = asked.encoder.phrases() if asked.encoder else None
+    said = explain.words(policy, X, phrases=phrases)
     say_lines(f"\n{said}")
     return lambda plots: plots.importance(found)
 
@@ -132,26 +161,27 @@ def _print_bars(
     console().print(table)
 
 
-def _print_stability(policy: RobustPolicy, X: pd.DataFrame, row: int, decision: int) -> None:
+def _print_stability(asked: Explained, place: int, decision: int) -> None:
     """Routes and what is certain nearby."""
-    facts = []
+    facts, policy = [], asked.policy
     if lens_of(policy).trees is not None:
-        routes = explain.routes(policy, X.iloc[[row]])
+        routes = explain.routes(policy, asked.X.iloc[[place]])
         needed, leaves = routes.needed()[0], routes.probabilities.shape[-1]
         usual = f"{number(np.median(needed))} of {leaves}"
         facts.append(("routes", f"{usual} carry {percent(0.99)} of a tree (median of trees)"))
-    facts.append(("certain", _certain(policy, X.iloc[row], decision)))
+    facts.append(("certain", _certain(asked, place, decision)))
     leave_gap()
     print_facts(facts)
 
 
-def _certain(policy: RobustPolicy, row: pd.Series, decision: int) -> str:
+def _certain(asked: Explained, place: int, decision: int) -> str:
     """What the decision cannot leave nearby, or why that is not known."""
     try:
-        found = explain.certificate(policy, row, NUDGE)
+        found = explain.certificate(asked.policy, asked.X.iloc[place], NUDGE)
     except Missing as missing:
         return f"nothing: {missing}"
-    low, high = number(found.low[decision]), number(found.high[decision])
+    ends = (asked.unit(place) * end[decision] for end in (found.low, found.high))
+    low, high = (number(end) for end in ends)
     return (
         f"between {low} and {high} if no feature moves by more than {number(NUDGE)} standard "
         "deviations"
@@ -170,11 +200,6 @@ def _decision(wanted: str | None, names: list[str], found: explain.Attribution) 
 def _names(policy: RobustPolicy) -> list[str]:
     """What decisions are asked for by; the only one is just that."""
     return ["decision"] if policy.n_decisions_ == 1 else decision_names(policy)
-
-
-def _groups(policy: RobustPolicy) -> dict[str, list[str]]:
-    """Features that came of one column of the table."""
-    return policy.encoder_.groups() if policy.encoder_ else {}
 
 
 def _shown(value: object) -> str:

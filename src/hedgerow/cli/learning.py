@@ -22,6 +22,7 @@ from hedgerow.cli.options import (
     option,
     repeated,
 )
+from hedgerow.cli.panel_options import panel_mistakes
 from hedgerow.cli.screen import guarded
 from hedgerow.describe.text import quoted
 
@@ -43,18 +44,26 @@ def demo(
 @app.command(
     help="Learn a policy from a table and save it.\n\nText columns are one-hot encoded and dates "
     "split into weekday, month and day of the year; the policy file remembers how. Ctrl-C stops "
-    "training and keeps what was learned; a search that is stopped saves nothing."
+    "training and keeps what was learned; a search or a panel that is stopped saves nothing.\n\n"
+    "With --by the table holds many series, and the policy is one for all of them."
 )
 @asked_with(FitRequest)
 def fit(request: FitRequest) -> None:
     """Check what only the options can tell, then learn."""
     for name, mistake in _mistakes(request):
         raise typer.BadParameter(mistake, param_hint=f"--{name}")
-    with guarded():
+    with guarded(_stopped(request)):
         from hedgerow.cli import work
 
         work.prepare()
         work.fit(request)
+
+
+def _stopped(request: FitRequest) -> str:
+    """What is said of an interrupt."""
+    if request.resume is None:
+        return "Stopped; nothing was saved."
+    return f"Stopped; the same command goes on with what {request.resume} holds."
 
 
 def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
@@ -86,21 +95,24 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     if ("costs" in given) == newsvendor:
         wrong = "does not apply to" if newsvendor else "is needed for"
         yield "costs", f"{wrong} --problem {request.problem}."
-    smeared = request.model in (Model.causal_sinkhorn, Model.sinkhorn)
+    columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
+    yield from panel_mistakes(request, columns)
+    model, rule = request.model_kind, request.rule_kind
+    smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
     applies = {
-        "penalty": request.model != Model.erm,
-        "radius": request.model != Model.erm,
+        "penalty": model != Model.erm,
+        "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or request.model == Model.causal_wasserstein,
+        "order": smeared or model == Model.causal_wasserstein,
     }
     for name, fits in applies.items():
         if name in given and not fits:
-            yield name, f"does not apply to --model {request.model}."
+            yield name, f"does not apply to --model {model}."
     if given >= {"penalty", "radius"}:
         yield "radius", "give a penalty or a radius, not both."
     for name in ("penalty", "radius", "epsilon"):
         if name in given and request.search != Search.none:
             yield name, "is chosen by --search."
     for name in ("trees", "depth"):
-        if name in given and request.rule != RuleKind.forest:
-            yield name, f"does not apply to --rule {request.rule}."
+        if name in given and rule != RuleKind.forest:
+            yield name, f"does not apply to --rule {rule}."

@@ -10,12 +10,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from hedgerow.estimator import RobustPolicy
+from hedgerow.panels import PanelPolicy
 from hedgerow.stored import load
 
 GROUP = "hedgerow.parts"
 
 
-def load_policy(path: Path) -> RobustPolicy:
+def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
     """Read a policy file, with its own parts and those of installed packages."""
     parts = []
     for entry in entry_points(group=GROUP):
@@ -28,10 +29,14 @@ def load_policy(path: Path) -> RobustPolicy:
                 f"The part {entry.name} of {package} cannot be loaded ({why}): install it again, "
                 "or remove it."
             ) from error
-    policy = load(path, parts=parts)
-    if not isinstance(policy, RobustPolicy):
+    return load(path, parts=parts)
+
+
+def load_policy(path: Path) -> RobustPolicy:
+    """Read the file of a policy that is no panel's."""
+    policy = load_stored(path)
+    if isinstance(policy, PanelPolicy):
         raise ValueError(
-            f"{path} holds the policy of a panel, which this command does not read yet: use "
-            "hedgerow.load and PanelPolicy.predict in Python."
+            f"{path} holds the policy of a panel; a policy of single rows is wanted here."
         )
     return policy

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+from hedgerow.cli.panel_options import History, PanelOptions, option
 
 Request = TypeVar("Request")
 
@@ -76,12 +78,10 @@ IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_de
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
-def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
-    """An option: what stands for its value, and what it is about."""
-    return typer.Option(*names, metavar=metavar, help=help, **more)
-
-
-in_data, in_model, in_rule = (partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE))
+IN_ORDERS: dict[str, Any] = {"rich_help_panel": "Orders that can be placed"}
+in_data, in_model, in_rule, in_orders = (
+    partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE, IN_ORDERS)
+)
 OUT = ("--out", "-o")
 
 
@@ -89,12 +89,15 @@ PolicyFile = Annotated[Path, typer.Argument(help="A policy file written by `hedg
 Outcomes = Annotated[
     list[str] | None, option("COLUMN", "Outcome columns; default: those of training.", "--outcome")
 ]
+AgainstColumn = Annotated[
+    str | None, option("COLUMN", "What was ordered until now, to compare with.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
 @dataclass(frozen=True)
-class FitRequest:
+class FitRequest(PanelOptions):
     """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
 
     data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
@@ -132,8 +135,8 @@ class FitRequest:
         ProblemKind.newsvendor
     )
     model: Annotated[
-        Model, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
-    ] = Model.causal_sinkhorn
+        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+    ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
     ] = None
@@ -155,8 +158,8 @@ class FitRequest:
             "--steps steps by cross-validation.",
         ),
     ] = Search.none
-    rule: Annotated[RuleKind, in_rule("NAME", "forest, two-layer, affine or constant.")] = (
-        RuleKind.forest
+    rule: Annotated[RuleKind | None, in_rule("NAME", "forest, two-layer, affine or constant.")] = (
+        None
     )
     trees: Annotated[int | None, in_rule("NUMBER", "Trees of the forest; default: 20.")] = None
     depth: Annotated[int | None, in_rule("NUMBER", "Questions per tree; default: 2.")] = None
@@ -165,6 +168,77 @@ class FitRequest:
     ] = None
     seed: Annotated[int, in_rule("NUMBER", "Same seed, same policy.", min=0)] = 0
     out: Annotated[Path, option("FILE", "Policy file to write.", *OUT)] = Path("policy.hedgerow")
+    force: Force = False
+
+    @property
+    def model_kind(self) -> Model:
+        """The model that was asked for, or the first of the list."""
+        return self.model or Model.causal_sinkhorn
+
+    @property
+    def rule_kind(self) -> RuleKind:
+        """The rule that was asked for, or the first of the list."""
+        return self.rule or RuleKind.forest
+
+    @property
+    def leaves_model(self) -> bool:
+        """Whether a panel is to choose what to hedge against."""
+        given = (self.model, self.penalty, self.radius, self.epsilon, self.order)
+        return bool(self.by) and all(one is None for one in given)
+
+    @property
+    def leaves_rule(self) -> bool:
+        """Whether a panel is to choose the rule."""
+        return bool(self.by) and all(one is None for one in (self.rule, self.trees, self.depth))
+
+
+@dataclass(frozen=True)
+class DecideRequest:
+    """What ``hedgerow decide`` is asked for."""
+
+    policy: PolicyFile
+    new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")]
+    out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-"
+    force: Force = False
+    raw_text: Annotated[
+        bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
+    ] = False
+    history: History = None
+    lot: Annotated[
+        str | None,
+        in_orders("NUMBER", "Orders are multiples of it, a number or the column that holds it."),
+    ] = None
+    least_order: Annotated[
+        str | None, in_orders("NUMBER", "An order is 0 or at least this; number or column.")
+    ] = None
+    most_order: Annotated[
+        str | None, in_orders("NUMBER", "An order is at most this; number or column.")
+    ] = None
+    on_hand: Annotated[
+        str | None, in_orders("COLUMN", "Stock that is there, to be subtracted.")
+    ] = None
+    perishable: Annotated[
+        bool,
+        typer.Option(
+            "--perishable",
+            help="Stock on hand cannot be sold any more, and is not subtracted.",
+            **IN_ORDERS,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
+class EvaluateRequest:
+    """What ``hedgerow evaluate`` is asked for."""
+
+    policy: PolicyFile
+    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    outcomes: Outcomes = None
+    against_column: AgainstColumn = None
+    history: History = None
+    by_series: Annotated[
+        Path | None, option("FILE", "Of a panel: also write all series, .csv or .parquet.")
+    ] = None
     force: Force = False
 
 
@@ -177,6 +251,10 @@ class ExplainRequest:
     row: Annotated[int | None, option("NUMBER", "Which row to explain; the first is 1.")] = None
     background: Annotated[
         Path | None, option("FILE", "Table to compare with; default: DATA itself.")
+    ] = None
+    history: History = None
+    series: Annotated[
+        str | None, option("NAMES", "Of a panel, the rows of one series: store=1,item=a.")
     ] = None
     decision: Annotated[
         str | None, option("NAME", "Which decision; default: the most unusual one.")
@@ -197,6 +275,12 @@ class ReportRequest:
     against: Annotated[
         list[Path] | None, option("FILE", "Another policy to compare with; may be repeated.")
     ] = None
+    against_column: AgainstColumn = None
+    history: History = None
+    series: Annotated[
+        list[str] | None,
+        option("NAMES", "Of a panel, a series to show: store=1,item=a; may be repeated."),
+    ] = None
     outcomes: Outcomes = None
     row: Annotated[
         int | None, option("NUMBER", "Row the what-if panel begins with; default: 1.")
@@ -216,11 +300,13 @@ def asked_with(
         def command(**options: Any) -> None:
             work(kind(**options))
 
-        signature = inspect.signature(kind, eval_str=True)
-        command.__annotations__ = {
-            name: field.annotation for name, field in signature.parameters.items()
-        }
-        command.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue]
+        hints = get_type_hints(kind, include_extras=True)  # each where its class is written
+        fields = [
+            field.replace(annotation=hints[name])
+            for name, field in inspect.signature(kind).parameters.items()
+        ]
+        command.__annotations__ = hints
+        command.__signature__ = inspect.Signature(fields)  # pyright: ignore[reportAttributeAccessIssue]
         return command
 
     return decorate
@@ -233,10 +319,11 @@ def listed(given: list[str] | None) -> list[str]:
 
 def cost_columns(given: list[str] | None) -> list[str]:
     """Columns among costs: what is no number."""
-    return [text for text in given or [] if not _is_number(text)]
+    return [text for text in given or [] if not is_number(text)]
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text can be read as a number."""
     try:
         float(text)
     except ValueError:

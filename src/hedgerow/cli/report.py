@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hedgerow.cli.loading import load_policy
+import pandas as pd
+
+from hedgerow.cli.columns import outcomes_of
+from hedgerow.cli.loading import load_policy, load_stored
 from hedgerow.cli.options import ReportRequest
+from hedgerow.cli.panels.tables import (
+    check_rows,
+    chosen_series,
+    history_of,
+    refuse_without_history,
+    told_of,
+)
 from hedgerow.cli.screen import counting, print_facts, say
-from hedgerow.cli.work import outcomes_of
 from hedgerow.data.table_files import read_table
+from hedgerow.panels import PanelPolicy
 from hedgerow.report import check_page_target, write_report
 
 LARGE = 3_000_000
@@ -18,7 +28,16 @@ LARGE = 3_000_000
 def run(request: ReportRequest) -> None:
     """Write the report of a policy on a table with outcomes."""
     out, data = check_page_target(request.out, overwrite=request.force), request.data
-    policy, table = load_policy(request.policy), read_table(data)
+    policy, table = load_stored(request.policy), read_table(data)
+    if isinstance(policy, PanelPolicy):
+        _of_panel(policy, table, request, out)
+        return
+    for name in ("history", "series", "against_column"):
+        if getattr(request, name) is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is understood for panels; {request.policy} holds a "
+                "policy of single rows."
+            )
     against = request.against or []
     missing = [
         name for name in request.outcomes or policy.outcome_names_ or () if name not in table
@@ -41,12 +60,47 @@ def run(request: ReportRequest) -> None:
             loss_unit=request.loss_unit,
             progress=progress,
         )
+    _tell(request, table, out, [("against", ", ".join(map(str, against)))] if against else [])
+
+
+def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, out: Path) -> None:
+    """Write the report of a panel: an overview over series, and a page for each that was named."""
+    from hedgerow.report import write_panel_report
+
+    for name in ("against", "row", "outcomes"):
+        if getattr(request, name) is not None:
+            option = {"outcomes": "outcome"}.get(name, name)
+            raise ValueError(f"--{option} is not understood for panels.")
+    history = history_of(panel, request.history)
+    check_rows(panel, table, request.data)
+    refuse_without_history(panel, table, history, request.data)
+    series = [chosen_series(panel, text) for text in request.series or []]
+    with counting("report") as progress, told_of(request.history or request.data, request.data):
+        write_panel_report(
+            panel,
+            table,
+            out,
+            history=history,
+            series=series,
+            against=request.against_column,
+            title=request.title,
+            unit=request.unit,
+            loss_unit=request.loss_unit,
+            progress=progress,
+        )
+    _tell(request, table, out, [])
+
+
+def _tell(
+    request: ReportRequest, table: pd.DataFrame, out: Path, more: list[tuple[str, str]]
+) -> None:
+    """Say what was written."""
     size = out.stat().st_size
     print_facts(
         [
             ("policy", str(request.policy)),
-            ("data", f"{len(table):,} rows of {data}"),
-            *([("against", ", ".join(map(str, against)))] if against else []),
+            ("data", f"{len(table):,} rows of {request.data}"),
+            *more,
             ("written", f"{out}, {size / 1e6:.2f} MB, one file that needs no network"),
         ]
     )

@@ -1,0 +1,7 @@
+"""What the commands do with panels: many series in one table, one policy for all."""
+
+from hedgerow.cli.panels.deciding import decide
+from hedgerow.cli.panels.evaluating import evaluate
+from hedgerow.cli.panels.learning import fit
+
+__all__ = ["decide", "evaluate", "fit"]

@@ -1,0 +1,38 @@
+"""``hedgerow decide`` with the policy of a panel."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from hedgerow.cli.options import DecideRequest
+from hedgerow.cli.orders import ordered
+from hedgerow.cli.panels.tables import (
+    check_costs,
+    check_rows,
+    history_of,
+    new_series,
+    refuse_without_history,
+    told_of,
+)
+from hedgerow.cli.screen import say
+from hedgerow.panels import PanelPolicy
+
+
+def decide(
+    panel: PanelPolicy, table: pd.DataFrame, request: DecideRequest
+) -> dict[str, np.ndarray]:
+    """Return the columns to write beside the rows that were asked for."""
+    history = history_of(panel, request.history)
+    check_rows(panel, table, request.new)
+    check_costs(panel, table, request.new)
+    refuse_without_history(panel, table, history, request.new)
+    with told_of(request.history or request.new, request.new):
+        made = panel.features_for(table, history)
+        columns = {"decision": panel.predict(made)}
+    remark = new_series(panel, table)
+    if remark is not None:
+        say(remark, "yellow", stderr=True)
+    return columns | ordered(request, table, partial(panel.place, made))
