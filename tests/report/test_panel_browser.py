@@ -80,3 +80,19 @@ def test_light_and_dark(look, page, scheme):
 def test_a_phone_scrolls_one_way_only(look, page):
     opened = look(page, viewport={"width": WIDTH, "height": 720})
     assert opened.evaluate("document.documentElement.scrollWidth") == WIDTH
+
+
+@pytest.mark.slow
+def test_numbered_times_and_nothing_to_compare_with(look, tmp_path):
+    table = sales(days=60)
+    table["date"] = (table["date"] - table["date"].min()).dt.days
+    settings = features(step=1, calendar=False, same_weekday=())
+    fitted = panel(features=settings, levels=("demand_level",)).fit(table)
+    path = write_panel_report(fitted, table[table["date"] > 30], tmp_path / "p.html", history=table)
+    opened = look(path)
+    assert "need daily or weekly dates" in opened.inner_text("#costs")
+    assert opened.locator("#step-chart > svg").count() == 0
+    assert "Against" not in opened.inner_text("#series-head")
+    opened.hover("#orders-0 > svg")
+    assert opened.inner_text("#orders-0-said").split(":")[0] in {str(day) for day in range(31, 60)}
+    assert not opened.is_visible("#reference-field")

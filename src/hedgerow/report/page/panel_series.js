@@ -4,6 +4,7 @@
 const SERIES = allUnpacked(DATA.series);
 const STEPS = allUnpacked(DATA.steps);
 const AT_ONCE = 50;
+const BY_NAME = new Intl.Collator(undefined, { numeric: true }); // once: thousands are compared
 const VIEW = { reference: 0, sort: null, down: true, find: "", status: "", most: AT_ONCE };
 const compared = DATA.ways.length > 1;
 const money = DATA.loss_unit ? ` in ${DATA.loss_unit}` : "";
@@ -73,7 +74,7 @@ function chosenSeries() {
   const sign = VIEW.down ? -1 : 1;
   const text = typeof column.value(0) === "string";
   const order = text
-    ? (a, b) => sign * column.value(a).localeCompare(column.value(b), undefined, { numeric: true })
+    ? (a, b) => sign * BY_NAME.compare(column.value(a), column.value(b))
     : (a, b) => {
         const [one, other] = [column.value(a), column.value(b)];
         if (!Number.isFinite(one) || !Number.isFinite(other))
