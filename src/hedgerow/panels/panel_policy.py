@@ -21,6 +21,7 @@ from hedgerow.data.encoder import numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.estimator import RobustPolicy
+from hedgerow.panels.engine import Engine
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
@@ -66,6 +67,11 @@ class PanelPolicy(BaseEstimator):
     store : path or None
         Folder in which rules of single series are kept as they are learned, so that a run that was
         killed goes on where it was.
+    engine : {"local", "dask"} or None
+        Where "separate" is learned: in processes of this machine (None), or on a Dask cluster.
+    scheduler : str or None
+        Address of that cluster's scheduler, such as "tcp://10.0.0.5:8786"; None: with "dask", a
+        cluster of ``n_jobs`` processes is started here.
 
     Attributes
     ----------
@@ -100,6 +106,8 @@ class PanelPolicy(BaseEstimator):
         seeds: int = SEEDS,
         n_jobs: int | None = None,
         store: str | os.PathLike[str] | None = None,
+        engine: str | None = None,
+        scheduler: str | None = None,
     ) -> None:
         self.policy = policy
         self.by = by
@@ -110,6 +118,8 @@ class PanelPolicy(BaseEstimator):
         self.seeds = seeds
         self.n_jobs = n_jobs
         self.store = store
+        self.engine = engine
+        self.scheduler = scheduler
 
     def fit(
         self, table: pd.DataFrame, y: Any = None, sample_weight: Any = None, censored: Any = None
@@ -288,7 +298,8 @@ class PanelPolicy(BaseEstimator):
             )
             for rows in np.split(order, cuts)
         ]
-        self.rules_ = learn_many(self.policy, several, self.n_jobs, self.store)
+        engine = Engine(self.engine, self.n_jobs, self.scheduler)
+        self.rules_ = learn_many(self.policy, several, engine, self.store)
         self.policy_, self.factors_ = None, None
         self.series_loss_ = self.rules_.loss
 
