@@ -8,7 +8,7 @@ bit for bit however the work was done (``engine``), and changed data never find 
 are read and written by the process that asks: workers of a cluster need not see the folder.
 
 Where the template leaves it open, nothing is hedged: on one rule per series the default hedge costs
-1.5 to 8 % (docs/scale.md) and takes six times as long.
+1.5 to 10 % (docs/scale.md) and takes six times as long.
 """
 
 from __future__ import annotations
