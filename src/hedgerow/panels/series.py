@@ -54,8 +54,7 @@ class SeriesKeys:
     @classmethod
     def of(cls, table: pd.DataFrame, by: Sequence[str]) -> SeriesKeys:
         """Find the series of a table."""
-        columns = _columns(table, by)
-        return cls(tuple(by), tuple(sorted(set(zip(*columns, strict=True)))))
+        return cls(tuple(by), tuple(sorted(set(_different(table, by)[1]))))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -63,8 +62,8 @@ class SeriesKeys:
     def places(self, table: pd.DataFrame) -> Int[np.ndarray, " rows"]:
         """Return the place of each row's series among these; −1 for one that is not there."""
         place = {key: i for i, key in enumerate(self.values)}
-        keys = zip(*_columns(table, self.by), strict=True)
-        return np.fromiter((place.get(key, -1) for key in keys), np.int64, len(table))
+        which, keys = _different(table, self.by)
+        return np.array([place.get(key, -1) for key in keys], np.int64)[which]
 
     def place(self, key: Any) -> int:
         """Return the place of one series, named by its values, or say that it is not there."""
@@ -162,11 +161,17 @@ def scale_of_relatives(
     return np.array([medians.get(key[1:], usual) for key in wanted])
 
 
-def _columns(table: Any, by: Sequence[str]) -> list[list[str]]:
-    """Group columns as text, or say which is missing or incomplete."""
+def _different(
+    table: Any, by: Sequence[str]
+) -> tuple[Int[np.ndarray, " rows"], list[tuple[str, ...]]]:
+    """Which of the different keys each row has, and the keys; says which column lacks something.
+
+    Keys are built once each: a table has millions of rows, and thousands of series.
+    """
     pandas = require_pandas()
     if not isinstance(table, pandas.DataFrame):
         raise TypeError(f"A panel is a pandas DataFrame; got {type(table).__name__}.")
+    which, texts, columns = np.zeros(len(table), np.int64), [], []
     for name in by:
         if name not in table.columns:
             raise ValueError(
@@ -178,11 +183,12 @@ def _columns(table: Any, by: Sequence[str]) -> list[list[str]]:
                 f"Group column {name!r} is empty in row {int(np.argmax(missing.to_numpy())) + 1}; "
                 "every row belongs to a series."
             )
-    return [_text(table[name]) for name in by]
-
-
-def _text(column: Any) -> list[str]:
-    """A column's values as text; only different ones are converted."""
-    codes, different = require_pandas().factorize(column)
-    texts = np.array(labels_of(list(different)), dtype=object)
-    return list(texts[codes])
+        codes, different = pandas.factorize(table[name])
+        texts.append(labels_of(list(different)))
+        columns.append(codes)
+        which = np.unique(which * max(len(different), 1) + codes, return_inverse=True)[1]
+    first = np.unique(which, return_index=True)[1]
+    own = (
+        [text[code] for code in codes[first]] for text, codes in zip(texts, columns, strict=True)
+    )
+    return which, list(zip(*own, strict=True))
