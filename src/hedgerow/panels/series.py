@@ -108,20 +108,38 @@ class SeriesFacts:
         keys: SeriesKeys,
     ) -> SeriesFacts:
         """Read them off outcomes in the order of time."""
-        order = np.argsort(places, kind="stable")
-        rows = np.bincount(places, minlength=len(keys))
-        found = np.array(
-            [_facts(part) for part in np.split(outcomes[order], np.cumsum(rows)[:-1])]
-        ).reshape(len(keys), 4)
-        own, spread, zeros, status = found.T
+        return cls.of(keys, *facts_of_each(outcomes, places, len(keys)))
+
+    @classmethod
+    def of(
+        cls,
+        keys: SeriesKeys,
+        own: Float[np.ndarray, " series"],
+        rows: Int[np.ndarray, " series"],
+        spread: Float[np.ndarray, " series"],
+        zeros: Float[np.ndarray, " series"],
+        status: Int[np.ndarray, " series"],
+    ) -> SeriesFacts:
+        """Put together what series have of their own: scales are shrunken towards relatives'."""
         relatives = scale_of_relatives(keys.values, own, keys.values)
         scale = (rows * own + SHRINK * relatives) / (rows + SHRINK)
         scale = np.where(status == STATUSES.index("zero"), 0.0, scale)
-        return cls(rows, scale, spread, zeros, status.astype(np.int64))
+        return cls(rows, scale, spread, zeros, status)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def facts_of_each(
+    outcomes: Float[np.ndarray, " rows"], places: Int[np.ndarray, " rows"], series: int
+) -> tuple[np.ndarray, ...]:
+    """Mean sizes, rows, spreads, shares of zeros and statuses of series, each by itself."""
+    order = np.argsort(places, kind="stable")
+    rows = np.bincount(places, minlength=series)
+    found = [_facts(part) for part in np.split(outcomes[order], np.cumsum(rows)[:-1])]
+    own, spread, zeros, status = np.array(found).reshape(series, 4).T
+    return own, rows, spread, zeros, status.astype(np.int64)
 
 
 def _facts(outcomes: np.ndarray) -> tuple[float, float, float, int]:
