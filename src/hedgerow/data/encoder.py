@@ -222,7 +222,7 @@ def _column(series: Any, most_categories: int) -> Column:
     kind = _kind(series)
     if kind != CATEGORY:
         return Column(name, kind)
-    labels = labels_of(series.tolist())
+    labels = column_labels(series)
     _refuse_spoilt_numbers(name, labels)
     if not isinstance(series.dtype, require_pandas().CategoricalDtype):
         refuse_look_alikes(name, labels)
@@ -310,7 +310,7 @@ def _float(value: Any) -> float:
 
 
 def _indicators(series: pd.Series, column: Column) -> list[np.ndarray]:
-    labels = labels_of(series.tolist())
+    labels = column_labels(series)
     unseen = sorted(set(labels) - set(column.values))
     if unseen:
         raise ValueError(
@@ -353,6 +353,15 @@ def labels_of(values: list[Any]) -> list[str]:
         str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
         for value in values
     ]
+
+
+def column_labels(series: Any) -> list[str]:
+    """Labels of a column without gaps; only different values are converted."""
+    try:
+        codes, different = require_pandas().factorize(series)
+    except TypeError:  # values that cannot be compared
+        return labels_of(series.tolist())
+    return np.array(labels_of(list(different)), dtype=object)[codes].tolist()
 
 
 def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:

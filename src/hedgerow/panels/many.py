@@ -4,10 +4,11 @@
 
 A batch's file is named by a digest of all that its rules depend on: the rows, the parts, the seed
 and the version of the numerics. So a run that was killed goes on where it was, results are the same
-bit for bit however the work was done, and changed data never find an old rule.
+bit for bit however the work was done (``engine``), and changed data never find an old rule. Files
+are read and written by the process that asks: workers of a cluster need not see the folder.
 
-Batches go through joblib: processes of this machine, or within
-``joblib.parallel_config(backend="dask")`` the workers of a cluster.
+Where the template leaves it open, nothing is hedged: on one rule per series the default hedge costs
+1.5 to 10 % (docs/scale.md) and takes six times as long.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from joblib import Parallel, delayed
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 from sklearn.base import clone
@@ -32,9 +32,11 @@ from hedgerow import fitting
 from hedgerow._files import whole_file
 from hedgerow._progress import stages
 from hedgerow._version import NUMERICS
+from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.data import EmpiricalNominal, TableEncoder, Units
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts
+from hedgerow.panels.engine import Engine
 from hedgerow.panels.separate import (
     OneSeries,
     SeparateRules,
@@ -51,7 +53,7 @@ RULE, UNITS = "rule.", "units."
 def learn_many(
     policy: RobustPolicy,
     several: Sequence[OneSeries],
-    n_jobs: int | None = None,
+    engine: Engine | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> SeparateRules:
     """Train a rule for each series, and return them in the order of the series."""
@@ -59,38 +61,68 @@ def learn_many(
     if isinstance(policy.random_state, int | np.integer):  # each series as on its own
         seed = int(policy.random_state)
     batches = batches_of(np.array([len(one.outcomes) for one in several]))
-    if store is not None:
-        Path(store).mkdir(parents=True, exist_ok=True)
-    work = (
-        delayed(learn_batch)(_parts(policy, together), together, seed, store)
-        for together in ([several[place] for place in batch] for batch in batches)
-    )
-    done: list[SeparateRules] = []
-    running: Any = Parallel(n_jobs=n_jobs or 1, return_as="generator")(work)
+    files = Store(store)
+    found: dict[int, SeparateRules] = {}
+    asked: list[tuple[int, Path | None]] = []
+
+    def missing() -> Iterator[tuple]:
+        """Batches that no file holds; asked at the last moment, when another run may have been."""
+        for place, batch in enumerate(batches):
+            together = [several[each] for each in batch]
+            parts = _parts(policy, together)
+            path = files.path(parts, together, seed)
+            kept = files.read(path, parts)
+            if kept is None:
+                asked.append((place, path))
+                yield parts, together, seed
+            else:
+                found[place] = kept
+
     with stages(keep=False) as stage, stage("series") as report:
-        for batch, learned in zip(batches, running, strict=True):
-            done.append(learned)
-            trained = sum(len(each) for each in done)
+        for nth, learned in (engine or Engine()).each(learn_batch, missing()):
+            place, path = asked[nth]
+            files.write(path, learned)
+            found[place] = learned
             if policy.verbose:
-                report(trained, len(several), f"{size_of(len(several[batch[0]].outcomes))} rows")
-    return SeparateRules.joined(done).taken(np.argsort(np.concatenate(batches)))
+                trained = sum(len(batches[each]) for each in found)
+                size = size_of(len(several[batches[place][0]].outcomes))
+                report(trained, len(several), f"{size} rows")
+    joined = SeparateRules.joined([found[place] for place in range(len(batches))])
+    return joined.taken(np.argsort(np.concatenate(batches)))
 
 
-def learn_batch(
-    parts: Parts, several: Sequence[OneSeries], seed: int, store: str | os.PathLike[str] | None
-) -> SeparateRules:
-    """Train one batch, or read what was learned before."""
-    path = None if store is None else Path(store) / f"{_digest(parts, several, seed)}.series"
-    if path is not None and path.exists():
+def learn_batch(parts: Parts, several: Sequence[OneSeries], seed: int) -> SeparateRules:
+    """Train one batch, wherever this is called."""
+    learned = learn_together(parts, several, fitting.keys_of(seed))
+    return replace(learned, rule=jax.tree_util.tree_map(np.asarray, learned.rule))
+
+
+class Store:
+    """A folder with the rules of batches, one file each; None: nothing is kept."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, parts: Parts, several: Sequence[OneSeries], seed: int) -> Path | None:
+        """Where a batch's rules are, or will be."""
+        return self.folder and self.folder / f"{_digest(parts, several, seed)}.series"
+
+    def read(self, path: Path | None, parts: Parts) -> SeparateRules | None:
+        """Return what was learned before; None: nothing, or nothing that can be read."""
+        if path is None or not path.exists():
+            return None
         try:
             return unpacked(load_file(path), parts)
         except (SafetensorError, ValueError, KeyError):
-            pass  # damaged, by whatever: it is learned again
-    learned = learn_together(parts, several, fitting.keys_of(seed))
-    if path is not None:
-        with whole_file(path) as temporary:
-            temporary.write_bytes(save(packed(learned)))
-    return learned
+            return None  # damaged, by whatever: it is learned again
+
+    def write(self, path: Path | None, learned: SeparateRules) -> None:
+        """Keep what was learned."""
+        if path is not None:
+            with whole_file(path) as temporary:
+                temporary.write_bytes(save(packed(learned)))
 
 
 def packed(learned: SeparateRules) -> dict[str, np.ndarray]:
@@ -125,6 +157,7 @@ def policy_of(
 ) -> RobustPolicy:
     """Return one series' rule as a policy of its own."""
     policy: Any = clone(template)
+    policy.ambiguity = _hedge(template)
     names = encoder.get_feature_names_out()
     policy.units_ = SeparateRules.units_at(learned.units, place)
     outcomes = len(policy.units_.y_unit)
@@ -154,8 +187,13 @@ def _parts(policy: RobustPolicy, several: Sequence[OneSeries]) -> Parts:
     """The parts for series of one size; rows as they are, unless another nominal was asked for."""
     rows = size_of(max(len(one.outcomes) for one in several))
     nominal = EmpiricalNominal() if policy.nominal is None else policy.nominal
-    given = policy.loss, policy.ambiguity, policy.rule, nominal, policy.solver
+    given = policy.loss, _hedge(policy), policy.rule, nominal, policy.solver
     return Parts.of(*given, rows, several[0].outcomes.shape[1])
+
+
+def _hedge(policy: RobustPolicy) -> Ambiguity:
+    """What single series are hedged against: what was asked for, or nothing."""
+    return ERM() if policy.ambiguity is None else policy.ambiguity
 
 
 def _digest(parts: Parts, several: Sequence[OneSeries], seed: int) -> str:

@@ -22,6 +22,7 @@ from hedgerow.describe.numbers import counted, listed
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
+from hedgerow.panels.engine import Engine
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
@@ -72,6 +73,11 @@ class PanelPolicy(BaseEstimator):
     store : path or None
         Folder in which rules of single series are kept as they are learned, so that a run that was
         killed goes on where it was.
+    engine : {"local", "dask"} or None
+        Where "separate" is learned: in processes of this machine (None), or on a Dask cluster.
+    scheduler : str or None
+        Address of that cluster's scheduler, such as "tcp://10.0.0.5:8786"; None: with "dask", a
+        cluster of ``n_jobs`` processes is started here.
     costs : DataFrame or None
         Costs by group: some or all of the group columns, and columns that the loss reads.
     bad_series : {"refuse", "leave out"}
@@ -113,6 +119,8 @@ class PanelPolicy(BaseEstimator):
         seeds: int = SEEDS,
         n_jobs: int | None = None,
         store: str | os.PathLike[str] | None = None,
+        engine: str | None = None,
+        scheduler: str | None = None,
         costs: pd.DataFrame | None = None,
         bad_series: str = REFUSE,
     ) -> None:
@@ -125,6 +133,8 @@ class PanelPolicy(BaseEstimator):
         self.seeds = seeds
         self.n_jobs = n_jobs
         self.store = store
+        self.engine = engine
+        self.scheduler = scheduler
         self.costs = costs
         self.bad_series = bad_series
 
@@ -335,9 +345,10 @@ class PanelPolicy(BaseEstimator):
             )
             for rows in np.split(order, cuts)
         ]
+        engine = Engine(self.engine, self.n_jobs, self.scheduler)
         policy: Any = clone(self.policy)
         policy.set_params(loss=located(policy.loss, list(plain.columns), plain.shape[1]))
-        self.rules_ = learn_many(policy, several, self.n_jobs, self.store)
+        self.rules_ = learn_many(policy, several, engine, self.store)
         self.policy_, self.factors_ = None, None
         self.series_loss_ = self.rules_.loss
         made = self.rules_.decide(contexts, places)[:, 0]

@@ -13,7 +13,7 @@ Defaults for pooled rows, where the template leaves them open (benchmarks/panel_
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,21 @@ def learn_pooled(
 
     ``made`` are features that nobody chose, and nobody need be told if they never vary.
     """
-    rows = len(outcomes)
+
+    def fit(own: RobustPolicy) -> RobustPolicy:
+        return own.fit(contexts, outcomes, sample_weight=weights, censored=censored)
+
+    return mean_of_fits(template, len(outcomes), fit, seeds, made)
+
+
+def mean_of_fits(
+    template: RobustPolicy,
+    rows: int,
+    fit: Callable[[RobustPolicy], RobustPolicy],
+    seeds: int = SEEDS,
+    made: Sequence[str] = (),
+) -> RobustPolicy:
+    """Fill in what the template leaves open for so many rows, fit it several times, and average."""
     policy: Any = clone(template)
     if policy.ambiguity is None:
         policy.ambiguity = ERM() if rows > HEDGED else default_ambiguity(rows)
@@ -63,7 +77,7 @@ def learn_pooled(
             warnings.simplefilter("ignore", ConstantFeatureWarning)
             if nth:  # said once
                 warnings.simplefilter("ignore")
-            found.append(own.fit(contexts, outcomes, sample_weight=weights, censored=censored))
+            found.append(fit(own))
     _tell_constant(found[0], made)
     learned = [each for each in found if each.status_ != "constant"]
     if together is None or len(learned) < seeds:

@@ -120,7 +120,6 @@ def outcomes_of(table: Any, y: Any) -> Float[np.ndarray, " rows"]:
 
 def _levels(features: TimeFeatures) -> tuple[str, ...]:
     """The longest same-weekday mean, and the level: what there is of them."""
-    weekdays = [f"{features.outcome}_same_weekday_{max(features.same_weekday)}"] * bool(
-        features.same_weekday
-    )
+    weeks = features.same_weekday
+    weekdays = [f"{features.outcome}_same_weekday_{max(weeks)}"] if weeks else []
     return (*weekdays, *([features.level_name] if features.level_name else []))

@@ -36,9 +36,9 @@ from hedgerow.solvers import StochasticSolver
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.side_by_side import SideBySide
 
-TOGETHER, FEWER = 50, 10
-"""Series in one program, and in one for what is left over: 50 together take little more than half
-as long as five times 10, and 10 a third of what 50 do."""
+TOGETHER = 16
+"""Series in one program. On one thread a series takes a quarter less time with 15 neighbours than
+alone, or than with 49, whose arrays leave the cache (docs/scale.md)."""
 FEWEST_ROWS = 256
 FEW, MANY = 32, 512
 """Rows of each series that decisions are made for at a time."""
@@ -150,7 +150,7 @@ def size_of(rows: int) -> int:
 def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> SeparateRules:
     """Train a rule for each of at most TOGETHER series of one size.
 
-    A batch that is not full is filled up with its last series, so that it takes one of two widths.
+    A batch that is not full is filled up with its last series, so that all have one width.
     """
     solver = parts.solver
     if not isinstance(solver, StochasticSolver):
@@ -159,8 +159,7 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
             f"{type(solver).__name__} is none."
         )
     problems = [fitting.pose(parts, *one) for one in several]
-    width = FEWER if len(several) <= FEWER else TOGETHER
-    problems += problems[-1:] * (width - len(problems))
+    problems += problems[-1:] * (TOGETHER - len(problems))
     tables = [
         TrainingTable.build(
             problem.nominal,
@@ -183,8 +182,8 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
     learned = SeparateRules(
         running.rules(),
         {name: np.array([own[name] for own in units]) for name in units[0]},
-        np.zeros(width, bool),
-        np.zeros(width),
+        np.zeros(TOGETHER, bool),
+        np.zeros(TOGETHER),
     ).taken(np.arange(len(several)))
     return _judged(learned, parts, several)
 

@@ -54,8 +54,7 @@ class SeriesKeys:
     @classmethod
     def of(cls, table: pd.DataFrame, by: Sequence[str]) -> SeriesKeys:
         """Find the series of a table."""
-        columns = _columns(table, by)
-        return cls(tuple(by), tuple(sorted(set(zip(*columns, strict=True)))))
+        return cls(tuple(by), tuple(sorted(set(_different(table, by)[1]))))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -63,8 +62,8 @@ class SeriesKeys:
     def places(self, table: pd.DataFrame) -> Int[np.ndarray, " rows"]:
         """Return the place of each row's series among these; −1 for one that is not there."""
         place = {key: i for i, key in enumerate(self.values)}
-        keys = zip(*_columns(table, self.by), strict=True)
-        return np.fromiter((place.get(key, -1) for key in keys), np.int64, len(table))
+        which, keys = _different(table, self.by)
+        return np.array([place.get(key, -1) for key in keys], np.int64)[which]
 
     def place(self, key: Any) -> int:
         """Return the place of one series, named by its values, or say that it is not there."""
@@ -109,20 +108,38 @@ class SeriesFacts:
         keys: SeriesKeys,
     ) -> SeriesFacts:
         """Read them off outcomes in the order of time."""
-        order = np.argsort(places, kind="stable")
-        rows = np.bincount(places, minlength=len(keys))
-        found = np.array(
-            [_facts(part) for part in np.split(outcomes[order], np.cumsum(rows)[:-1])]
-        ).reshape(len(keys), 4)
-        own, spread, zeros, status = found.T
+        return cls.of(keys, *facts_of_each(outcomes, places, len(keys)))
+
+    @classmethod
+    def of(
+        cls,
+        keys: SeriesKeys,
+        own: Float[np.ndarray, " series"],
+        rows: Int[np.ndarray, " series"],
+        spread: Float[np.ndarray, " series"],
+        zeros: Float[np.ndarray, " series"],
+        status: Int[np.ndarray, " series"],
+    ) -> SeriesFacts:
+        """Put together what series have of their own: scales are shrunken towards relatives'."""
         relatives = scale_of_relatives(keys.values, own, keys.values)
         scale = (rows * own + SHRINK * relatives) / (rows + SHRINK)
         scale = np.where(status == STATUSES.index("zero"), 0.0, scale)
-        return cls(rows, scale, spread, zeros, status.astype(np.int64))
+        return cls(rows, scale, spread, zeros, status)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def facts_of_each(
+    outcomes: Float[np.ndarray, " rows"], places: Int[np.ndarray, " rows"], series: int
+) -> tuple[np.ndarray, ...]:
+    """Mean sizes, rows, spreads, shares of zeros and statuses of series, each by itself."""
+    order = np.argsort(places, kind="stable")
+    rows = np.bincount(places, minlength=series)
+    found = [_facts(part) for part in np.split(outcomes[order], np.cumsum(rows)[:-1])]
+    own, spread, zeros, status = np.array(found).reshape(series, 4).T
+    return own, rows, spread, zeros, status.astype(np.int64)
 
 
 def _facts(outcomes: np.ndarray) -> tuple[float, float, float, int]:
@@ -162,11 +179,17 @@ def scale_of_relatives(
     return np.array([medians.get(key[1:], usual) for key in wanted])
 
 
-def _columns(table: Any, by: Sequence[str]) -> list[list[str]]:
-    """Group columns as text, or say which is missing or incomplete."""
+def _different(
+    table: Any, by: Sequence[str]
+) -> tuple[Int[np.ndarray, " rows"], list[tuple[str, ...]]]:
+    """Which of the different keys each row has, and the keys; says which column lacks something.
+
+    Keys are built once each: a table has millions of rows, and thousands of series.
+    """
     pandas = require_pandas()
     if not isinstance(table, pandas.DataFrame):
         raise TypeError(f"A panel is a pandas DataFrame; got {type(table).__name__}.")
+    which, texts, columns = np.zeros(len(table), np.int64), [], []
     for name in by:
         if name not in table.columns:
             raise ValueError(
@@ -178,11 +201,12 @@ def _columns(table: Any, by: Sequence[str]) -> list[list[str]]:
                 f"Group column {name!r} is empty in row {int(np.argmax(missing.to_numpy())) + 1}; "
                 "every row belongs to a series."
             )
-    return [_text(table[name]) for name in by]
-
-
-def _text(column: Any) -> list[str]:
-    """A column's values as text; only different ones are converted."""
-    codes, different = require_pandas().factorize(column)
-    texts = np.array(labels_of(list(different)), dtype=object)
-    return list(texts[codes])
+        codes, different = pandas.factorize(table[name])
+        texts.append(labels_of(list(different)))
+        columns.append(codes)
+        which = np.unique(which * max(len(different), 1) + codes, return_inverse=True)[1]
+    first = np.unique(which, return_index=True)[1]
+    own = (
+        [text[code] for code in codes[first]] for text, codes in zip(texts, columns, strict=True)
+    )
+    return which, list(zip(*own, strict=True))

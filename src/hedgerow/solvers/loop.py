@@ -7,6 +7,8 @@ interrupt carries along what was learned (``training.Interrupted``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import equinox as eqx
@@ -16,6 +18,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from hedgerow.data import TrainingTable
 from hedgerow.programs import program
 from hedgerow.solvers.training import (
     At,
@@ -52,11 +55,15 @@ def descend(
     solver: StochasticSolver,
     key: PRNGKeyArray,
     progress: Progress | None = None,
+    tables: Iterator[TrainingTable] | None = None,
 ) -> Solution:
     """Run a stochastic solver.
 
     It has "converged" if the objective moved by less than 0.1 % over the last fifth of the run.
+    ``tables`` hands out a table of the same shape for each stretch, where the rows are too many for
+    one; what a solver remembers of rows ends with their table.
     """
+    objective = training.objective
     state = begin(training.objective, training.start, solver, training.slots)
     steps = min(int(solver.steps), solver.stop_after or int(solver.steps))
     solver = solver.replace(stop_after=None)  # whatever it is, the program is the same
@@ -65,7 +72,11 @@ def descend(
     try:
         for done in range(0, steps, STRETCH):
             length = min(STRETCH, steps - done)
-            reached, values = _compiled_stretch(state, length, training.objective, solver, key)
+            if tables is not None:
+                objective = replace(objective, table=next(tables))
+                fresh = begin(objective, state.parameters, solver, training.slots)
+                state = state._replace(memory=fresh.memory)
+            reached, values = _compiled_stretch(state, length, objective, solver, key)
             values = np.asarray(values, dtype=np.float64)[:length]
             if not np.all(np.isfinite(values)) or not is_finite(reached.parameters):
                 status = "diverged"
