@@ -190,8 +190,8 @@ def default_windows(week: int | None, least: int, months: bool) -> dict[str, tup
 
     Lags are not shorter than ``least``, or they would not be known yet. With weekdays: the latest
     outcome and those of three weeks, means of one week and of four, and of four and eight such
-    weekdays: the best of a few on a bakery's validation months. Without: the latest outcomes and the mean
-    of 8 periods, of months those of a year.
+    weekdays: the best of a few on a bakery's validation months. Without: the latest outcomes and
+    the mean of 8 periods, of months those of a year.
     """
     if week is not None:
         first = -(-least // week)
