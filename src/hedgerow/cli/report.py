@@ -75,6 +75,7 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
     check_rows(panel, table, request.data)
     refuse_without_history(panel, table, history, request.data)
     series = [chosen_series(panel, text) for text in request.series or []]
+    column = request.against_column
     with counting("report") as progress, told_of(request.history or request.data, request.data):
         write_panel_report(
             panel,
@@ -82,7 +83,7 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
             out,
             history=history,
             series=series,
-            against=request.against_column,
+            against={column: column} if column else None,
             title=request.title,
             unit=request.unit,
             loss_unit=request.loss_unit,
