@@ -99,6 +99,7 @@ class TestFit:
             rolling=(7,),
             same_weekday=(2,),
             level=14,
+            calendar=("weekday", "season"),
         )
 
     @pytest.mark.slow
