@@ -582,3 +582,48 @@ class TestInterrupts:
             words = f"Stopped; the same command goes on with what {rules} holds."
         assert (found.exit_code, found.stderr) == (130, f"{words}\n")
         assert (found.stdout, out.read_text()) == ("", "old")
+
+
+class TestFolders:
+    @pytest.fixture(scope="class")
+    def parts(self, folder, tmp_path_factory):
+        """The table's series in files of a folder, the last day's rows in another."""
+        pytest.importorskip("pyarrow")
+        out = tmp_path_factory.mktemp("parts")
+        sales = pd.read_csv(folder / "train.csv", parse_dates=["date"])
+        last = sales["date"].max()
+        for name in ("sales", "new"):
+            (out / name).mkdir()
+        for store, rows in sales.groupby("store"):
+            rows[rows["date"] < last].to_parquet(out / "sales" / f"{store}.parquet")
+            rows[rows["date"] == last].drop(columns="demand").to_parquet(
+                out / "new" / f"{store}.parquet"
+            )
+        return out
+
+    def test_are_learned_from_and_decided_for(self, parts):
+        path, orders = parts / "panel.hedgerow", parts / "orders"
+        found = call(
+            "fit", parts / "sales", *BY, *COSTS, *QUICK, "--time", "date", "--seeds", 1, "-o", path
+        )
+        assert found.exit_code == 0, found.output
+        decided = call("decide", path, parts / "new", "--history", parts / "sales", "-o", orders)
+        assert decided.exit_code == 0, decided.output
+        panel = hr.load(path)
+        for file in sorted((parts / "new").glob("*.parquet")):
+            history = pd.read_parquet(parts / "sales" / file.name)
+            expected = panel.predict(pd.read_parquet(file), history=history)
+            found = pd.read_parquet(orders / file.name)["decision"]
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+        printed = call("decide", path, parts / "new")
+        assert printed.exit_code == 1
+        assert "name a folder for decisions with --out" in flat(printed.output)
+
+    def test_what_is_not_offered_is_said(self, parts):
+        for options, words in (
+            (["--strategy", "separate"], "is pooled for a folder"),
+            (["--bad-series", "leave-out"], "is for one table"),
+        ):
+            found = call("fit", parts / "sales", *BY, *COSTS, "--time", "date", *options)
+            assert found.exit_code == 2
+            assert words in flat(found.output)

@@ -190,3 +190,23 @@ def test_rows_without_features_say_what_to_hand_over(sales):
     panel = _panel(features=_features()).fit(sales)
     with pytest.raises(ValueError, match=r"lacks .*demand_lag_7.* as `history`"):
         panel.predict(sales)
+
+
+def test_features_without_same_weekdays_have_a_level(sales):
+    panel = _panel(features=_features(same_weekday=()), seeds=1).fit(sales)
+    assert panel.panel_.layout.levels == ("demand_level",)
+
+
+def test_a_series_that_begins_to_sell_is_decided_for_as_a_new_one(sales):
+    """Zeros in training, then sales like those of store 2: orders near those of store 2."""
+    item_a = sales[sales["item"] == "a"]
+    like = item_a[item_a["store"] == 2].assign(store=8)
+    before = like["date"] < "2024-03-01"
+    asleep = like.assign(demand=np.where(before, 0.0, like["demand"]))
+    table = pd.concat([sales, asleep], ignore_index=True)
+    panel = _panel(features=_features()).fit(table[table["date"] < "2024-03-01"])
+    assert panel.series_.set_index(list(BY)).loc[("8", "a"), "status"] == "zero"
+    made = _features().training(table)
+    made = made[(made["date"] >= "2024-04-05") & (made["item"] == "a")]
+    orders = made.assign(order=panel.predict(made)).groupby("store")["order"].mean()
+    assert 0.8 < orders[8] / orders[2] < 1.25

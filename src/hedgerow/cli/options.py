@@ -16,7 +16,14 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from hedgerow.cli.panel_options import History, PanelOptions, option
+from hedgerow.cli.panel_options import (
+    EngineName,
+    History,
+    Jobs,
+    PanelOptions,
+    Scheduler,
+    option,
+)
 
 Request = TypeVar("Request")
 
@@ -197,13 +204,21 @@ class DecideRequest:
     """What ``hedgerow decide`` is asked for."""
 
     policy: PolicyFile
-    new: Annotated[Path, typer.Argument(help="Table of new contexts, CSV or Parquet.")]
+    new: Annotated[
+        Path,
+        typer.Argument(
+            help="Table of new contexts, CSV or Parquet; of a panel also a folder of Parquet."
+        ),
+    ]
     out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-"
     force: Force = False
     raw_text: Annotated[
         bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
     ] = False
     history: History = None
+    jobs: Jobs = None
+    engine: EngineName = None
+    scheduler: Scheduler = None
     lot: Annotated[
         str | None,
         in_orders("NUMBER", "Orders are multiples of it, a number or the column that holds it."),

@@ -54,6 +54,15 @@ _PANELS: dict[str, Any] = {"rich_help_panel": "Panels", "show_default": False}
 _OF_TIME: dict[str, Any] = {"rich_help_panel": "Panels over time", "show_default": False}
 in_panels, of_time = partial(option, **_PANELS), partial(option, **_OF_TIME)
 
+Jobs = Annotated[
+    int | None, in_panels("NUMBER", "Processes for separate rules, or for files.", min=1)
+]
+EngineName = Annotated[
+    str | None, in_panels("NAME", "local (default), or dask: workers of a cluster.")
+]
+Scheduler = Annotated[
+    str | None, in_panels("ADDRESS", "Of the Dask cluster; default: one is started here.")
+]
 History = Annotated[
     Path | None,
     option("FILE", "Of a panel over time: table of recent outcomes, which features are made of."),
@@ -63,8 +72,8 @@ OF_TIME = (
     *("lags", "rolling", "same_weekday", "level", "known", "calendar"),
     *("lead", "review", "step", "gaps"),
 )
-OF_SEPARATE = ("jobs", "resume")
-OF_PANELS = ("time", "strategy", "seeds", "group_costs", "bad_series", *OF_SEPARATE, *OF_TIME)
+OF_MANY = ("jobs", "resume", "engine", "scheduler")
+OF_PANELS = ("time", "strategy", "seeds", "group_costs", "bad_series", *OF_MANY, *OF_TIME)
 WINDOWS = ("lags", "rolling", "same_weekday", "level")
 
 
@@ -87,12 +96,15 @@ class PanelOptions:
     seeds: Annotated[
         int | None, in_panels("NUMBER", "Forests from so many beginnings are averaged.", min=1)
     ] = None
-    jobs: Annotated[int | None, in_panels("NUMBER", "Processes for separate rules.", min=1)] = None
+    jobs: Jobs = None
+    engine: EngineName = None
+    scheduler: Scheduler = None
     resume: Annotated[
         Path | None,
         in_panels(
             "FOLDER",
-            "Keep separate rules there as they are learned, and use those that are there already.",
+            "Keep there what is learned on the way: separate rules, or rows of a folder; what is "
+            "there already is not done again.",
         ),
     ] = None
     group_costs: Annotated[
@@ -144,6 +156,7 @@ class PanelOptions:
 def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Options that do not go together, and why; of a request to fit with costs in columns."""
     given = [name for name in OF_PANELS if getattr(request, name) is not None]
+    folder = request.data.is_dir()
     if not request.by:
         for name in given:
             yield dashed(name), "goes with --by."
@@ -151,8 +164,16 @@ def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, 
     for name in given:
         if name in OF_TIME and request.time is None:
             yield dashed(name), "goes with --time."
-        if name in OF_SEPARATE and request.strategy != Strategy.separate:
-            yield dashed(name), "goes with --strategy separate."
+        if name in OF_MANY and request.strategy != Strategy.separate and not folder:
+            yield dashed(name), "goes with --strategy separate, or with a folder of Parquet files."
+    if folder and request.strategy not in (None, Strategy.pooled):
+        yield "strategy", "is pooled for a folder of Parquet files."
+    if folder and request.bad_series is not None:
+        yield "bad-series", "is for one table, not for a folder of them."
+    if folder and request.time is None and request.features is not None:
+        yield "features", "is for one table; columns of a folder's files are all features."
+    if folder and request.censored is not None:
+        yield "censored", "is for one table, not for a folder of them."
     if request.seeds is not None and request.strategy == Strategy.separate:
         yield "seeds", "does not apply to --strategy separate."
     if request.group_costs is not None and not columns:

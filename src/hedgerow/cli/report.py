@@ -74,8 +74,8 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
     history = history_of(panel, request.history)
     check_rows(panel, table, request.data)
     refuse_without_history(panel, table, history, request.data)
-    against = request.against_column
     series = [chosen_series(panel, text) for text in request.series or []]
+    column = request.against_column
     with counting("report") as progress, told_of(request.history or request.data, request.data):
         write_panel_report(
             panel,
@@ -83,7 +83,7 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
             out,
             history=history,
             series=series,
-            against=None if against is None else {against: against},
+            against={column: column} if column else None,
             title=request.title,
             unit=request.unit,
             loss_unit=request.loss_unit,

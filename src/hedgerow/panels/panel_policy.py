@@ -304,7 +304,7 @@ class PanelPolicy(BaseEstimator):
             weights[used],
             None if censored is None else censored[used],
             _checks.count("seeds", self.seeds),
-            (*CODES, *panel.layout.levels, *self._cost_columns()),
+            (*CODES, *panel.layout.levels, *panel.layout.scaled, *self._cost_columns()),
         )
         self.policy_, self.rules_, self.factors_ = pooled, None, None
         decisions = self._pooled_decisions(rows.contexts, rows.scale)[:, None]

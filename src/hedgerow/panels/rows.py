@@ -10,8 +10,8 @@ such columns it is what its series usually is (``series``).
 
 What a new series lacks of past outcomes is taken to be as usual: its scale.
 
-The codes stand for a series' id: three numbers, however many series there are. A new series has the
-codes of a middling one.
+The codes stand for a series' id: three numbers, however many series there are. A new series, and
+one that had never sold anything, has the codes of a middling one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from hedgerow.data.encoder import TableEncoder, numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.panels.costs import GroupCosts
-from hedgerow.panels.series import SeriesFacts, SeriesKeys, scale_of_relatives
+from hedgerow.panels.series import STATUSES, SeriesFacts, SeriesKeys, scale_of_relatives
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class Panel:
         contexts = self.plain(table)
         scaled = [name for name in self.layout.scaled if name in contexts.columns]
         contexts[scaled] = contexts[scaled].div(divide, axis=0)
-        for name, code in zip(CODES, self._codes(places, usual), strict=True):
+        for name, code in zip(CODES, self._codes(places, usual, scale), strict=True):
             contexts[name] = code
         return Rows(contexts, scale, places)
 
@@ -127,13 +127,17 @@ class Panel:
             usual[new] = like[wanted.places(table.iloc[new])]
         return usual
 
-    def _codes(self, places: np.ndarray, usual: np.ndarray) -> Sequence[np.ndarray]:
-        """What stands for a row's series."""
-        facts, known = self.facts, places >= 0
+    def _codes(
+        self, places: np.ndarray, usual: np.ndarray, scale: np.ndarray
+    ) -> Sequence[np.ndarray]:
+        """What stands for a row's series; one that never sold before is like a new one."""
+        facts, least = self.facts, 1e-12 * max(float(self.facts.scale.max()), 1e-300)
+        known = (places >= 0) & (facts.status[places] != STATUSES.index("zero"))
+        sold = facts.status != STATUSES.index("zero")
         return (
-            np.log(np.maximum(usual, 1e-12 * max(float(self.facts.scale.max()), 1e-300))),
-            np.where(known, facts.spread[places], np.median(facts.spread)),
-            np.where(known, facts.zeros[places], np.median(facts.zeros)),
+            np.log(np.maximum(np.where(known, usual, scale), least)),
+            np.where(known, facts.spread[places], np.median(facts.spread[sold])),
+            np.where(known, facts.zeros[places], np.median(facts.zeros[sold])),
         )
 
     def to_json(self) -> dict[str, Any]:

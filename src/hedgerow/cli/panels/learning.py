@@ -26,6 +26,7 @@ from hedgerow.cli.panel_options import (
     default_windows,
     windows_in,
 )
+from hedgerow.cli.panels.partitioned import fit_folder, rows_in
 from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
@@ -46,7 +47,9 @@ NAMED = 3
 def fit(request: FitRequest) -> None:
     """Learn the policy of a panel, save it, and print what was done."""
     loss, loss_words = loss_of(request)
-    table = read_table(request.data)
+    folder = request.data.is_dir()
+    table = None if folder else read_table(request.data)
+    rows = rows_in(request.data) if table is None else len(table)
     by, name = tuple(names_in(request.by)), request.outcomes[0]
     costs = cost_columns([*(request.holding or []), *(request.stockout or [])])
     group_costs = _group_costs(request, by, costs)
@@ -57,34 +60,41 @@ def fit(request: FitRequest) -> None:
         features = time_features(request, by, costs)
     with told_of(request.data, fitting=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreadableSeriesWarning)  # told below
-        series = len(SeriesKeys.of(table, by))
+        series = 1 if table is None else len(SeriesKeys.of(table, by))
         separate = request.strategy == Strategy.separate
-        censored = censored_in(table, request.censored)
+        censored = None if table is None else censored_in(table, request.censored)
         learned_from = table
-        if features is None:
+        if features is None and table is not None:
             _check_complete(table, name, by, request)
             chosen = chosen_columns(table, request, costs)
             columns = [*by, *(each for each in chosen if each not in by), name]
             learned_from = table.filter(items=columns)
         panel = PanelPolicy(
-            compose(request, loss, len(table) // series if separate else len(table)),
+            compose(request, loss, rows // series if separate else rows),
             by,
             strategy=str(request.strategy or Strategy.pooled),
             features=features,
             seeds=request.seeds or SEEDS,
             n_jobs=request.jobs,
+            engine=request.engine,
+            scheduler=request.scheduler,
             store=request.resume,
             costs=group_costs,
             bad_series="refuse" if request.bad_series is None else request.bad_series.spoken,
         )
+        outcome = None if features else name
         with _shown_training(panel):
-            panel.fit(learned_from, None if features else name, censored=censored)
+            if learned_from is None:
+                fit_folder(panel, request.data, outcome, request.resume)
+            else:
+                panel.fit(learned_from, outcome, censored=censored)
     panel.save(request.out)
+    series = max(series, len(panel.panel_.keys))
     facts = panel.panel_.facts
     cost = float(panel.series_loss_ @ facts.rows / facts.rows.sum())
     print_facts(
         [
-            ("history", f"{len(table):,} rows of {request.data}{_span(panel, table)}"),
+            ("history", f"{rows:,} rows of {request.data}{_span(panel, table)}"),
             *_series_facts(panel, series),
             ("outcome", name + _covered(features)),
             *censored_facts(censored, request.censored),
@@ -203,9 +213,9 @@ def _beginnings(panel: PanelPolicy) -> int:
     return panel.seeds if rule is None or rule.mean_of(panel.seeds) is not None else 1
 
 
-def _span(panel: PanelPolicy, table: pd.DataFrame) -> str:
+def _span(panel: PanelPolicy, table: pd.DataFrame | None) -> str:
     features = panel.features
-    if features is None or panel.left_out_:  # whose dates may be none
+    if features is None or table is None or panel.left_out_:  # whose dates may be none
         return ""
     ticks = ticks_of(features, table)
     return f", {features.time_step.shown(ticks.min())} to {features.time_step.shown(ticks.max())}"
