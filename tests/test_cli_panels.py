@@ -460,6 +460,29 @@ class TestExplain:
         assert "the mean over 73 rows" in flat(found.stdout)
 
 
+class TestReport:
+    def test_overview_and_a_series_of_it(self, pooled, folder, tmp_path):
+        page = tmp_path / "page.html"
+        given = (folder / "test.csv", "--history", folder / "train.csv", "-o", page)
+        more = ("--series", "store=17,product=101", "--against-column", "present")
+        found = call("report", pooled[0], *given, *more)
+        assert found.exit_code == 0, found.output
+        assert "data 438 rows of" in flat(found.stdout)
+        assert "present" in page.read_text()
+
+    def test_sentences(self, pooled, folder, tmp_path):
+        page = tmp_path / "page.html"
+        given = (folder / "test.csv", "--history", folder / "train.csv", "-o", page)
+        for more, words in (
+            (("--series", "store=1,product=2"), "There is no series store 1, product 2"),
+            (("--row", "3"), "--row is not understood for panels"),
+        ):
+            found = call("report", pooled[0], *given, *more)
+            assert found.exit_code == 1
+            assert words in found.stderr
+        assert not page.exists()
+
+
 class TestCosts:
     @pytest.mark.slow
     def test_by_group_are_those_of_columns(self, folder, tmp_path):
