@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         OutlierWarning,
         RecourseWarning,
         ShortSeriesWarning,
+        UnreadableSeriesWarning,
         UselessRuleWarning,
         VacuousCausalityWarning,
     )
@@ -96,7 +97,7 @@ _MODULES = (
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
-    "UselessRuleWarning VacuousCausalityWarning",
+    "UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
     "InfeasibleRadiusError KL Sinkhorn",
     "certify.value": "RobustValue robust_value",

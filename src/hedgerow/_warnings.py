@@ -21,6 +21,10 @@ class ShortSeriesWarning(HedgerowWarning):
     """Series too short to have a row to learn from."""
 
 
+class UnreadableSeriesWarning(HedgerowWarning):
+    """Series of a panel cannot be read and were left out, as was asked for."""
+
+
 class OutlierWarning(HedgerowWarning):
     """Values so far from all others that they look like typos."""
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks, fitting
+from hedgerow import _checks, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
@@ -25,6 +25,7 @@ from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
+from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.policy_file import write_policy
 from hedgerow.rules import FittedRule, GivenRule, Rule
 from hedgerow.solvers import Interrupted, Solution, Solver
@@ -178,8 +179,7 @@ class RobustPolicy(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
         check_is_fitted(self, "rule_")
-        contexts = self.units_.contexts(self._validated(X, reset=False), np.float64)
-        decisions = self.rule_.decide(contexts) * self.units_.z_unit
+        decisions = self._decide(self._validated(X, reset=False))
         return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
 
     def losses(self, X: Any, y: Any) -> np.ndarray:
@@ -187,6 +187,16 @@ class RobustPolicy(BaseEstimator):
         decisions = self.predict(X).reshape(-1, self.n_decisions_)
         losses = self.loss_on(X)(decisions, self.outcomes(y, decisions))
         return np.asarray(losses, dtype=np.float64)
+
+    def place(
+        self, X: Any, lots: Lots, *, on_hand: Any = None, mode: str = "carry-over"
+    ) -> PlacedOrders:
+        """Decide, and turn decisions into orders that can be placed, as ``Lots.place`` does.
+
+        Demand is taken to scatter around decisions as it did in training (``errors_``).
+        """
+        decisions = self.predict(X).reshape(-1, self.n_decisions_)
+        return placing.place(self.loss_on(X), decisions, self.errors_, lots, on_hand, mode)
 
     def loss_on(self, X: Any) -> Loss:
         """Return the loss of these rows: what it reads from columns of X is in place."""
@@ -201,6 +211,15 @@ class RobustPolicy(BaseEstimator):
         """Return minus the mean loss: larger is better."""
         losses = self.losses(X, y)
         return -float(np.average(losses, weights=_checks.weights(sample_weight, len(losses))))
+
+    @property
+    def errors_(self) -> np.ndarray | None:
+        """How far outcomes were above decisions in training, at 99 levels; None: no such loss."""
+        check_is_fitted(self, "rule_")
+        if self._errors is None and getattr(self, "nominal_", None) is not None:
+            made = self._decide(self.nominal_.contexts)
+            self._errors = placing.errors_of(self.loss, self.nominal_, made)
+        return self._errors
 
     @property
     def robust_value_(self) -> RobustValue:
@@ -289,6 +308,7 @@ class RobustPolicy(BaseEstimator):
         """Decide by another rule, trained on the same data; its robust value is not known yet."""
         check_is_fitted(self, "rule_")
         self.rule_, self.rule, self._robust_value = learned, description, None
+        self._errors = None
         return self
 
     def remember_columns(self, encoder: TableEncoder, outcomes: list[str]) -> Self:
@@ -363,12 +383,17 @@ class RobustPolicy(BaseEstimator):
         self._single_outcome = single_outcome
         self._key = key
         self._robust_value: RobustValue | None = None
+        self._errors: np.ndarray | None = None
 
     def _priced(self, contexts: np.ndarray) -> Loss:
         """The loss of rows with these contexts, checked."""
         loss = along(self.loss_, contexts)
         loss.check_rows()
         return loss
+
+    def _decide(self, contexts: np.ndarray) -> np.ndarray:
+        units = self.units_
+        return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)

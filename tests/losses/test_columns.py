@@ -1,5 +1,7 @@
 """Losses with parameters of each row's own: the same as asking row by row with numbers."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ import hedgerow as hr
 from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss, along, bound, by_row, located, parameters
 from hedgerow.losses.by_row import RowLoss
+from hedgerow.policy_file.parts import Known, describe
 from tests.extending.parts import Quantile
 
 RNG = np.random.default_rng(0)
@@ -246,6 +249,50 @@ class TestPrices:
         with pytest.raises(ValueError, match=words):
             hr.Newsvendor.from_prices(**prices)
 
-    def test_columns_of_prices_are_for_the_table_to_subtract(self):
-        with pytest.raises(TypeError, match="price must be a number or one per product"):
-            hr.Newsvendor.from_prices(hr.Column("price"), 1.0)
+    def test_columns_of_prices(self):
+        """The same as margins that were worked out before."""
+        prices = np.column_stack([RNG.uniform(4, 6, ROWS), RNG.uniform(2, 3, ROWS)])
+        loss = hr.Newsvendor.from_prices(hr.Column(0), hr.Column(1), salvage=0.5)
+        z, y = RNG.uniform(0, 4, (2, ROWS, 1))
+        known = hr.Newsvendor(hr.Column(0), hr.Column(1))
+        margins = np.column_stack([prices[:, 1] - 0.5, prices[:, 0] - prices[:, 1]])
+        expected = rows_of(known, margins)(z, y)
+        np.testing.assert_allclose(rows_of(loss, prices)(z, y), expected, rtol=1e-14)
+        prices[3, 1] = 0.2
+        with pytest.raises(ValueError, match=r"holding must not be negative, got -0.3 in row 3"):
+            rows_of(loss, prices).check_rows()
+
+
+class TestArithmetic:
+    PRICE, COST = hr.Column("price"), hr.Column("cost")
+
+    @pytest.mark.parametrize(
+        ("made", "by_hand", "words"),
+        [
+            (PRICE - COST, lambda p, c: p - c, "Column('price') - Column('cost')"),
+            (2 - 0.5 * PRICE, lambda p, c: 2 - p / 2, "-0.5 * Column('price') + 2.0"),
+            ((PRICE - 1) / 4 + COST, lambda p, c: (p - 1) / 4 + c, None),
+            (-(COST - PRICE) * 3, lambda p, c: 3 * (p - c), None),
+            (np.array([1.0, 2.0]) * PRICE, lambda p, c: np.stack([p, 2 * p], 1), None),
+            (
+                hr.Column("price", "cost") - COST,
+                lambda p, c: np.stack([p - c, 0 * c], 1),
+                "Column('price', 'cost') - Column('cost')",
+            ),
+        ],
+    )
+    def test_is_that_of_the_values(self, made, by_hand, words):
+        found = made.located("holding", ["a", "cost", "price"], 3)
+        np.testing.assert_allclose(found.values(X[:, :3]), by_hand(X[:, 2], X[:, 1]), rtol=1e-14)
+        if words is not None:
+            assert repr(made) == words
+        assert set(made.columns) <= {"price", "cost"}
+
+    def test_survives_a_file(self):
+        made = (self.PRICE - 0.5 * self.COST) * 2 + 1
+        again = Known().revive(json.loads(json.dumps(describe(made))))
+        assert again == made
+
+    def test_products_of_columns_are_refused(self):
+        with pytest.raises(TypeError, match="has no values by itself"):
+            _ = self.PRICE * self.COST

@@ -155,6 +155,13 @@ class Loss(Component):
         """Return the least losses (rows,), every outcome known before; None if not known."""
         return None
 
+    def unit_costs(self) -> tuple[Any, Any] | None:
+        """What each unit left over and each unit missing cost, if that is all that costs.
+
+        Numbers, one per product, or (rows, products) of a loss of rows; None: it costs otherwise.
+        """
+        return None
+
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the one decision that is best on average, found by descent (``constants``)."""
         outcomes, weights = thinned(outcomes, weights)

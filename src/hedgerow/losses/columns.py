@@ -12,7 +12,9 @@ never sees anything but a number.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any, Self, TypeVar
 
 import jax
@@ -23,11 +25,16 @@ from hedgerow._components import Component
 from hedgerow.describe.numbers import listed
 
 L = TypeVar("L", bound=Component)
+Term = tuple[str | int, ...]
+"""One column, or one per product."""
 
 
 @jax.tree_util.register_pytree_node_class
 class Column:
     """A column of X that a parameter of the loss is read from, row by row.
+
+    Columns can be added, subtracted and multiplied by numbers, as in
+    ``0.9 * Column("price") - Column("cost")``.
 
     Parameters
     ----------
@@ -38,6 +45,8 @@ class Column:
     --------
     >>> import hedgerow as hr
     >>> loss = hr.Newsvendor(holding=hr.Column("holding_cost"), stockout=hr.Column("stockout_cost"))
+    >>> loss.replace(stockout=0.4 * hr.Column("price"))
+    Newsvendor(holding=Column('holding_cost'), stockout=0.4 * Column('price'))
     """
 
     __array_ufunc__ = None  # so that array * column asks the column
@@ -50,17 +59,31 @@ class Column:
                 raise TypeError(
                     f"Column must be given a feature's name or its position, got {column!r}."
                 )
-        self.columns = tuple(
-            column if isinstance(column, str) else int(column) for column in columns
+        self.terms: tuple[Term, ...] = (
+            tuple(column if isinstance(column, str) else int(column) for column in columns),
         )
-        self.positions: tuple[int, ...] | None = None
-        self.factor: Any = np.float64(1.0)
+        self.positions: tuple[tuple[int, ...], ...] | None = None
+        self.factors: tuple[Any, ...] = (np.float64(1.0),)
+        self.constant: Any = np.float64(0.0)
+
+    @classmethod
+    def combined(cls, terms: Sequence[Sequence[str | int]], factors: Any, constant: Any) -> Self:
+        """Return Σ factor · columns + constant."""
+        if not terms or len(terms) != len(factors):
+            raise ValueError("A combination of columns needs a factor for each of them.")
+        parts = [cls(*term) * factor for term, factor in zip(terms, factors, strict=True)]
+        return reduce(operator.add, parts) + constant
+
+    @property
+    def columns(self) -> tuple[str | int, ...]:
+        """Every column that is read, once."""
+        return tuple(dict.fromkeys(column for term in self.terms for column in term))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the parameter on one row."""
-        several = (len(self.columns),) if len(self.columns) > 1 else ()
-        return np.broadcast_shapes(several, np.shape(self.factor))
+        several = [(len(term),) if len(term) > 1 else () for term in self.terms]
+        return np.broadcast_shapes(*several, *map(np.shape, self.factors), np.shape(self.constant))
 
     @property
     def ndim(self) -> int:
@@ -74,21 +97,28 @@ class Column:
 
     def located(self, parameter: str, names: Sequence[str] | None, features: int) -> Self:
         """Return it knowing its positions among so many features with these names."""
-        found = [self._position(column, parameter, names, features) for column in self.columns]
+        found = (
+            tuple(_position(column, parameter, names, features) for column in term)
+            for term in self.terms
+        )
         return self._changed(positions=tuple(found))
 
     def values(self, contexts: Float[np.ndarray, "rows d"]) -> np.ndarray:
         """Return the parameter on every row, (rows, *shape)."""
         if self.positions is None:
-            return self._refuse()
-        read = contexts[:, list(self.positions)]
-        read = read[:, 0] if len(self.columns) == 1 else read
-        read = read.reshape(len(read), *(1,) * (self.ndim - read.ndim + 1), *read.shape[1:])
-        return np.broadcast_to(read * self.factor, (len(read), *self.shape))
+            return self.refuse()
+        found = np.broadcast_to(self.constant, (len(contexts), *self.shape)).astype(np.float64)
+        for at, factor in zip(self.positions, self.factors, strict=True):
+            read = contexts[:, list(at)] if len(at) > 1 else contexts[:, at[0]]
+            axes = (1,) * (self.ndim - read.ndim + 1)
+            found = found + read.reshape(len(read), *axes, *read.shape[1:]) * factor
+        return found
 
     def __mul__(self, factor: Any) -> Self:
         """The parameter in another unit."""
-        return self._changed(factor=np.asarray(self.factor * np.asarray(factor)))
+        factor = self._number(factor)
+        factors = tuple(np.asarray(own * factor) for own in self.factors)
+        return self._changed(factors=factors, constant=np.asarray(self.constant * factor))
 
     __rmul__ = __mul__
 
@@ -100,36 +130,75 @@ class Column:
         """The other sign."""
         return self * -1.0
 
-    def _refuse(self, *_: Any) -> Any:
-        """What the values are, only rows can tell."""
+    def __add__(self, other: Any) -> Self:
+        """The sum with a number or with other columns."""
+        if not isinstance(other, Column):
+            return self._changed(constant=np.asarray(self.constant + self._number(other)))
+        return self._changed(
+            terms=self.terms + other.terms,
+            positions=None,
+            factors=self.factors + other.factors,
+            constant=np.asarray(self.constant + other.constant),
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Self:
+        """The difference."""
+        return self + -1.0 * other
+
+    def __rsub__(self, other: Any) -> Self:
+        """The difference."""
+        return -self + other
+
+    def _number(self, other: Any) -> np.ndarray:
+        """A number, or one per product."""
+        return (
+            self.refuse() if isinstance(other, Column) or np.ndim(other) > 1 else np.asarray(other)
+        )
+
+    def refuse(self, *_: Any) -> Any:
+        """Say that only rows can tell what the values are."""
         raise TypeError(
             f"{self!r} has no values by itself: ask policy.losses(X, y), or policy.loss_on(X) for "
             "the loss of the rows of X."
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __rtruediv__ = __pow__ = __float__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __rtruediv__ = __pow__ = __float__ = __lt__ = __le__ = __gt__ = __ge__ = refuse
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column) or self.tree_flatten()[1] != other.tree_flatten()[1]:
             return False
-        return np.array_equal(self.factor, other.factor)
+        pairs = zip(self.tree_flatten()[0], other.tree_flatten()[0], strict=True)
+        return all(np.array_equal(*pair) for pair in pairs)
 
     def __hash__(self) -> int:
-        return hash(self.columns)
+        return hash(self.terms)
 
     def __repr__(self) -> str:
-        return f"Column({', '.join(map(repr, self.columns))})"
+        words = ""
+        for term, factor in zip(self.terms, self.factors, strict=True):
+            negative = np.ndim(factor) == 0 and bool(factor < 0)
+            size = np.abs(factor) if negative else np.asarray(factor)
+            sign = "-" if negative else "+"
+            words += f" {sign} " if words else "-" * negative
+            words += "" if np.all(size == 1) else f"{size.tolist()} * "
+            words += f"Column({', '.join(map(repr, term))})"
+        if np.any(self.constant != 0):
+            words += f" + {np.asarray(self.constant).tolist()}"
+        return words
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Names and positions are static."""
-        return (self.factor,), (self.columns, self.positions)
+        return (self.constant, *self.factors), (self.terms, self.positions)
 
     @classmethod
     def tree_unflatten(cls, static: tuple[Any, ...], leaves: tuple[Any, ...]) -> Self:
         """Put it together again."""
         column = object.__new__(cls)
-        (column.columns, column.positions), (column.factor,) = static, leaves
+        column.terms, column.positions = static
+        column.constant, *factors = leaves
+        column.factors = tuple(factors)
         return column
 
     def _changed(self, **changes: Any) -> Self:
@@ -137,27 +206,27 @@ class Column:
         vars(changed).update(vars(self) | changes)
         return changed
 
-    def _position(
-        self, column: str | int, parameter: str, names: Sequence[str] | None, features: int
-    ) -> int:
-        if isinstance(column, int):
-            if not 0 <= column < features:
-                raise ValueError(
-                    f"{parameter} is read from column {column}, but X has {features} column(s), "
-                    "counted from 0."
-                )
-            return column
-        if names is None:
+
+def _position(column: str | int, parameter: str, names: Sequence[str] | None, features: int) -> int:
+    """Where a column is among the features, or say that it is not."""
+    if isinstance(column, int):
+        if not 0 <= column < features:
             raise ValueError(
-                f"{parameter} is read from column {column!r}, but the columns of X have no names: "
-                "hand X over as a table, or say which one it is, as in hedgerow.Column(3)."
+                f"{parameter} is read from column {column}, but X has {features} column(s), "
+                "counted from 0."
             )
-        if column not in list(names):
-            raise ValueError(
-                f"{parameter} is read from column {column!r}, which X does not have; it has "
-                f"{listed(names)}."
-            )
-        return list(names).index(column)
+        return column
+    if names is None:
+        raise ValueError(
+            f"{parameter} is read from column {column!r}, but the columns of X have no names: "
+            "hand X over as a table, or say which one it is, as in hedgerow.Column(3)."
+        )
+    if column not in list(names):
+        raise ValueError(
+            f"{parameter} is read from column {column!r}, which X does not have; it has "
+            f"{listed(names)}."
+        )
+    return list(names).index(column)
 
 
 def named_columns(loss: Component) -> Iterator[tuple[str, Column]]:

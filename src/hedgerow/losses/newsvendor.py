@@ -25,7 +25,7 @@ from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
 from hedgerow.losses.by_row import RowLoss
-from hedgerow.losses.columns import Column, bound
+from hedgerow.losses.columns import Column, bound, named_columns
 from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import penalty_of_slopes
 
@@ -68,26 +68,23 @@ class Newsvendor(Loss):
         """Return the newsvendor of goods bought at ``cost`` and sold at ``price``.
 
         A unit left over brings ``salvage``, one missing costs ``shortage`` beside the sale: holding
-        is cost − salvage, stockout is price − cost + shortage. All are numbers, or one per product;
-        ``more`` goes to the constructor.
+        is cost − salvage, stockout is price − cost + shortage. All are numbers, one per product or
+        columns of X; ``more`` goes to the constructor.
         """
         given = {"price": price, "cost": cost, "salvage": salvage, "shortage": shortage}
-        for name, value in given.items():
-            if isinstance(value, Column):
-                raise TypeError(
-                    f"{name} must be a number or one per product, got {value!r}: put columns of "
-                    "cost − salvage and price − cost into X, and give them as holding and stockout."
-                )
-        prices = {name: _checks.parameter(name, value) for name, value in given.items()}
+        prices: dict[str, Any] = {
+            name: value if isinstance(value, Column) else _checks.parameter(name, value)[()]
+            for name, value in given.items()
+        }
         holding = prices["cost"] - prices["salvage"]
         stockout = prices["price"] - prices["cost"] + prices["shortage"]
         for amount, words in (
             (holding, "salvage must not exceed cost: what is left over would earn money"),
             (stockout, "cost must not exceed price + shortage: nothing would be worth ordering"),
         ):
-            if np.any(amount < 0):
+            if not isinstance(amount, Column) and np.any(amount < 0):
                 raise ValueError(f"{words}; the difference is {spanned(-amount)}.")
-        return cls(holding[()], stockout[()], **more)
+        return cls(holding, stockout, **more)
 
     def check(self) -> None:
         """Costs are finite, not negative, not both zero, and of one length."""
@@ -110,10 +107,16 @@ class Newsvendor(Loss):
 
     def by_outcome(self, z: Any, y: Any) -> Any:
         """Cost of each product."""
+        for _, column in named_columns(self):
+            column.refuse()
         xp = namespace(z, y, self.holding, self.stockout)
         z, y = xp.asarray(z), xp.asarray(y)
         holding, stockout = xp.asarray(self.holding), xp.asarray(self.stockout)
         return holding * xp.maximum(z - y, 0) + stockout * xp.maximum(y - z, 0)
+
+    def unit_costs(self) -> tuple[Any, Any]:
+        """Holding and stock-out."""
+        return self.holding, self.stockout
 
     def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
         """Nothing, where ordering exactly what is demanded is allowed on every row."""
@@ -265,6 +268,10 @@ class NewsvendorRows(RowLoss):
         """Cost of each product on each row."""
         each = self._each_product(z, y)
         return super().by_outcome(z, y) if each is None else each
+
+    def unit_costs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every row, (rows or 1, products or 1)."""
+        return self._row_costs()
 
     def foresight(self, outcomes: np.ndarray) -> np.ndarray | None:
         """Nothing, whatever the costs."""

@@ -305,7 +305,12 @@ class Lots(Component):
 
 
 def error_quantiles(
-    decisions: Any, demand: Any, scenarios: int = 99, kind: str = "additive"
+    decisions: Any,
+    demand: Any,
+    scenarios: int = 99,
+    kind: str = "additive",
+    *,
+    weights: Any = None,
 ) -> Float[np.ndarray, " scenarios"]:
     """Sum up how demand scattered around decisions, as ``Lots.place`` takes it.
 
@@ -319,6 +324,8 @@ def error_quantiles(
     kind : {"additive", "multiplicative"}
         Differences demand − decision, or ratios demand/decision. Rows whose decision is not above 0
         have no ratio and are left out.
+    weights : (rows,) array or None
+        How much each row counts; None: all alike.
 
     Returns
     -------
@@ -332,14 +339,16 @@ def error_quantiles(
             f"decisions and demand must have the same rows, at least one, got {len(decided)} and "
             f"{len(seen)}."
         )
-    if kind == "additive":
-        errors = seen - decided
-    else:
-        errors = seen[decided > 0] / decided[decided > 0]
-        if not len(errors):
-            raise ValueError('No decision is above 0, so there are no ratios; use kind="additive".')
+    used = decided > 0 if kind == "multiplicative" else np.full(len(seen), True)
+    if not used.any():
+        raise ValueError('No decision is above 0, so there are no ratios; use kind="additive".')
+    decided, seen = decided[used], seen[used]
+    errors = seen - decided if kind == "additive" else seen / decided
     levels = (np.arange(scenarios) + 0.5) / scenarios
-    return np.quantile(errors, levels, method="hazen")
+    if weights is None:
+        return np.quantile(errors, levels, method="hazen")
+    masses = masses_of(weights, 1, len(used))[0, used]
+    return np.quantile(errors, levels, method="inverted_cdf", weights=masses)
 
 
 def _stock(on_hand: Any, mode: str, rows: int) -> Column:

@@ -139,7 +139,7 @@ def policy_of(
     policy.ambiguity_ = policy.given_
     policy.history_, policy.recourse_ = np.empty(0), None
     policy._single_outcome, policy._robust_value = True, None
-    policy.columns_ = None
+    policy.columns_, policy._errors = None, None
     return policy
 
 

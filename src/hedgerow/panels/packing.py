@@ -1,7 +1,7 @@
 """What a file holds of a panel's policy.
 
-    arrays         those of the pooled policy, or of every series' rule (``each.``), and what is
-                   known of the series (``series.``)
+    arrays         those of the pooled policy, or of every series' rule (``each.``), what is known
+                   of the series (``series.``), how outcomes scatter around decisions, and costs
     description    that of the pooled policy, or of the first series', and an entry "panel"
 
 Everything is checked as in files of single policies, before anything is built.
@@ -20,6 +20,7 @@ from hedgerow.policy_file import packed
 
 PANEL = "panel"
 SERIES, EACH = "series.", "each."
+SCATTER, COSTS = "scatter", "costs"
 
 
 def packed_panel(panel: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -31,6 +32,9 @@ def packed_panel(panel: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if panel.factors_ is not None:
         facts["factor"] = panel.factors_
     arrays |= {f"{SERIES}{name}": np.asarray(values) for name, values in facts.items()}
+    arrays[SCATTER] = panel.scatter_
+    if panel.panel_.costs is not None:
+        arrays[COSTS] = panel.panel_.costs.values
     if rules is not None:
         arrays |= {f"{EACH}{name}": values for name, values in packed_rules(rules).items()}
     told = {

@@ -11,9 +11,10 @@ from hedgerow.data import TimeFeatures
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts
 from hedgerow.panels.many import unpacked as unpacked_rules
-from hedgerow.panels.packing import EACH, PANEL, SERIES
+from hedgerow.panels.packing import COSTS, EACH, PANEL, SCATTER, SERIES
 from hedgerow.panels.panel_policy import REFINED, SEPARATE, STRATEGIES, PanelPolicy
 from hedgerow.panels.rows import CODES, Panel
+from hedgerow.panels.scatter import SCENARIOS
 from hedgerow.panels.series import STATUSES, SeriesFacts
 from hedgerow.policy_file import unpacked
 from hedgerow.policy_file.schema import (
@@ -39,6 +40,7 @@ ENTRIES = {
     "apart": each(text),
     "keys": each(each(text)),
     "encoder": mapping,
+    "costs": optional(record({"by": each(text), "keys": each(each(text)), "names": each(text)})),
 }
 __all__ = ["PANEL", "read_panel"]
 
@@ -61,10 +63,13 @@ def read_panel(
         }
         for prefix in (SERIES, EACH)
     }
+    scatter, costs = arrays.pop(SCATTER, None), arrays.pop(COSTS, None)
     inner = unpacked(RobustPolicy, arrays, about, parts, loss)
     facts = _facts(apart[SERIES], len(told["keys"]))
     panel = Panel.from_json(
-        told, SeriesFacts(**{f.name: facts[f.name] for f in fields(SeriesFacts)})
+        told,
+        SeriesFacts(**{f.name: facts[f.name] for f in fields(SeriesFacts)}),
+        _costs(told["costs"], costs),
     )
     features = None if told["features"] is None else TimeFeatures.from_json(told["features"])
     made = PanelPolicy(
@@ -79,6 +84,8 @@ def read_panel(
     made.factors_ = facts.get("factor")
     if (made.factors_ is not None) != (told["strategy"] == REFINED):
         raise Wrong("it has factors of series, and is not refined, or none, and is")
+    made.scatter_ = _table("its scatter", scatter, len(panel.keys) + 1, SCENARIOS)
+    made.left_out_ = {}
     made.series_loss_, made.panel_, made.outcome_name_ = facts["loss"], panel, told["outcome"]
     return made
 
@@ -96,6 +103,24 @@ def _facts(arrays: dict[str, np.ndarray], series: int) -> dict[str, np.ndarray]:
     if np.any(arrays["status"] >= len(STATUSES)):
         raise Wrong(f"{SERIES}status must be less than {len(STATUSES)}")
     return arrays
+
+
+def _costs(told: dict[str, Any] | None, values: np.ndarray | None) -> np.ndarray | None:
+    """Costs of groups: a number for each group and name, or none of them."""
+    if told is None and values is None:
+        return None
+    if told is None or any(len(key) != len(told["by"]) for key in told["keys"]):
+        raise Wrong("its costs are those of other groups than it speaks of")
+    return _table("its costs", values, len(told["keys"]), len(told["names"]))
+
+
+def _table(what: str, values: np.ndarray | None, *shape: int) -> np.ndarray:
+    """Finite numbers of a shape."""
+    if values is None or values.shape != shape or values.dtype != np.float64:
+        raise Wrong(f"{what} must be float64 of shape {shape}")
+    if not np.all(np.abs(values) <= 1e150):
+        raise Wrong(f"{what} must be finite")
+    return values
 
 
 def _rules(inner: RobustPolicy, arrays: dict[str, np.ndarray], series: int) -> Any:

@@ -12,28 +12,33 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow import _checks
+from hedgerow import _checks, placing
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.estimator import RobustPolicy
+from hedgerow.losses import Loss, located, named_columns
+from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
+from hedgerow.panels.reading import Reader, loss_of_rows, outcomes_of
 from hedgerow.panels.refining import refine
-from hedgerow.panels.rows import CODES, Layout, Panel
+from hedgerow.panels.rows import CODES, Panel
+from hedgerow.panels.scatter import scatter_of
 from hedgerow.panels.separate import OneSeries
 from hedgerow.panels.series import STATUSES
+from hedgerow.panels.sound import sound_rows
 from hedgerow.policy_file import storage
 
 if TYPE_CHECKING:
     import pandas as pd
 
 POOLED, REFINED, SEPARATE = STRATEGIES = ("pooled", "refined", "separate")
+REFUSE, LEAVE_OUT = BAD_SERIES = ("refuse", "leave out")
 
 
 class PanelPolicy(BaseEstimator):
@@ -42,7 +47,8 @@ class PanelPolicy(BaseEstimator):
     Parameters
     ----------
     policy : RobustPolicy
-        What to learn: its loss and, where given, ambiguity model, rule, nominal and solver.
+        What to learn: its loss and, where given, ambiguity model, rule, nominal and solver. Costs
+        that differ are columns of the table, or of ``costs``: ``Newsvendor(Column("holding"), 3)``.
     by : sequence of str
         Group columns: a series is one combination of their values.
     strategy : {"pooled", "refined", "separate"}
@@ -66,6 +72,11 @@ class PanelPolicy(BaseEstimator):
     store : path or None
         Folder in which rules of single series are kept as they are learned, so that a run that was
         killed goes on where it was.
+    costs : DataFrame or None
+        Costs by group: some or all of the group columns, and columns that the loss reads.
+    bad_series : {"refuse", "leave out"}
+        What to do about series that cannot be read (an outcome is missing, a date is there twice,
+        a cost is negative): refuse the table, or learn from the others (``left_out_``).
 
     Attributes
     ----------
@@ -73,6 +84,8 @@ class PanelPolicy(BaseEstimator):
         The pooled policy, on contexts and outcomes divided by their scale; None for "separate".
     series_ : DataFrame
         One row for each series: group columns, rows, scale, status and mean loss in training.
+    left_out_ : dict
+        What is wrong with series that were left out, by series; rows are counted within them.
     panel_ : Panel
         What turns tables into rows.
 
@@ -100,6 +113,8 @@ class PanelPolicy(BaseEstimator):
         seeds: int = SEEDS,
         n_jobs: int | None = None,
         store: str | os.PathLike[str] | None = None,
+        costs: pd.DataFrame | None = None,
+        bad_series: str = REFUSE,
     ) -> None:
         self.policy = policy
         self.by = by
@@ -110,6 +125,8 @@ class PanelPolicy(BaseEstimator):
         self.seeds = seeds
         self.n_jobs = n_jobs
         self.store = store
+        self.costs = costs
+        self.bad_series = bad_series
 
     def fit(
         self, table: pd.DataFrame, y: Any = None, sample_weight: Any = None, censored: Any = None
@@ -121,15 +138,26 @@ class PanelPolicy(BaseEstimator):
         ``features`` only: those make new rows.
         """
         _checks.one_of("strategy", self.strategy, STRATEGIES)
+        _checks.one_of("bad_series", self.bad_series, BAD_SERIES)
         _checks.instance("policy", self.policy, RobustPolicy, "a hedgerow.RobustPolicy")
-        table, outcomes, layout = self._read(table, y)
         if self.features is not None and (sample_weight is not None or censored is not None):
             raise ValueError(
                 "Weights and censored rows are understood without `features`, which make new rows; "
                 "make the features first with TimeFeatures.training and pass that table."
             )
+        reader = Reader.of(
+            self.policy.loss, self.by, self.features, self.scaled, self.levels, self.costs
+        )
+        self.left_out_: dict[str, str] = {}
         weights = _checks.weights(sample_weight, len(table))
-        panel = Panel.learn(layout, table, outcomes)
+        if self.bad_series == LEAVE_OUT:
+            kept, self.left_out_ = sound_rows(table, y, reader)
+            y = y if y is None or isinstance(y, str) else np.asarray(y)[kept]
+            table, weights = table.iloc[np.flatnonzero(kept)], weights[kept]
+            censored = None if censored is None else np.asarray(censored)[kept]
+        table, outcomes, layout = reader.read(table, y)
+        weights = weights if self.features is None else np.ones(len(table))
+        panel = Panel.learn(layout, table, outcomes, reader.costs)
         censored = _checks.censored(censored, outcomes[:, None], weights)
         learn = self._learn_each if self.strategy == SEPARATE else self._learn_pooled
         learn(panel, table, outcomes, weights, censored)
@@ -165,11 +193,49 @@ class PanelPolicy(BaseEstimator):
         lacking = "refuse" if self.rules_ is not None else "missing"
         return self.features.upcoming(history, table, short=lacking)
 
+    def place(
+        self,
+        table: pd.DataFrame,
+        lots: Lots,
+        history: pd.DataFrame | None = None,
+        *,
+        on_hand: Any = None,
+        mode: str = "carry-over",
+    ) -> PlacedOrders:
+        """Decide, and turn decisions into orders that can be placed, as ``Lots.place`` does.
+
+        Demand is taken to scatter around decisions as it did in training, series by series.
+        """
+        made = self.features_for(table, history)
+        decisions = self._decide(made)[:, None]
+        places = self.panel_.keys.places(made)
+        errors = self.scatter_[places] * self._scale(made, places)[:, None]
+        return placing.place(self.loss_on(made), decisions, errors, lots, on_hand, mode)
+
     def losses(self, table: pd.DataFrame, y: Any = None) -> np.ndarray:
         """Return what the decisions cost on each row of a table with features and outcomes."""
         check_is_fitted(self, "panel_")
-        outcomes = self._outcomes(table, y)
-        return self._costs(table, outcomes)(self._decide(table)[:, None])
+        name = self.outcome_name_ if y is None else y
+        if name is None:
+            raise ValueError("Hand over the outcomes, or the name of their column, as y.")
+        outcomes = outcomes_of(table, name)[:, None]
+        return np.asarray(self.loss_on(table)(self._decide(table)[:, None], outcomes), np.float64)
+
+    def loss_on(self, table: pd.DataFrame) -> Loss:
+        """Return the loss of rows with features: what it reads from columns is in place."""
+        check_is_fitted(self, "panel_")
+        return self._loss_on(self.panel_, table)
+
+    def unit_costs(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a unit left over and a unit missing cost on each row, (rows,) each."""
+        costs = self.loss_on(table).unit_costs()
+        if costs is None:
+            raise ValueError(
+                f"{type(self.policy.loss).__name__} does not say what a unit left over and a unit "
+                "missing cost; a loss of your own offers unit_costs()."
+            )
+        holding, stockout = (np.broadcast_to(np.ravel(cost), len(table)) for cost in costs)
+        return holding, stockout
 
     def score(self, table: pd.DataFrame, y: Any = None) -> float:
         """Return minus the mean loss: larger is better."""
@@ -209,33 +275,6 @@ class PanelPolicy(BaseEstimator):
 
     # ------------------------------------------------------------------ learning
 
-    def _read(self, table: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray, Layout]:
-        """The table to learn from, its outcomes, and which column is what."""
-        by = tuple(self.by)
-        if not by or any(not isinstance(name, str) for name in by):
-            raise ValueError(f"by must name one or more group columns; got {self.by!r}.")
-        if self.features is None:
-            if y is None:
-                raise ValueError("fit needs y, the outcomes or the name of their column.")
-            outcomes = self._outcomes(table, y)
-            apart = (y,) if isinstance(y, str) else ()
-            return table, outcomes, Layout(by, tuple(self.scaled), tuple(self.levels), apart)
-        _checks.instance("features", self.features, TimeFeatures, "a hedgerow.TimeFeatures")
-        if tuple(self.features.by) != by:
-            raise ValueError(
-                f"by is {listed(by)}, but features are made by {listed(self.features.by)}."
-            )
-        if y is not None:
-            raise ValueError(f"With features, outcomes are the column {self.features.outcome!r}.")
-        made = self.features.training(table)
-        if not len(made):
-            raise ValueError("No series has enough history to make features of a single row.")
-        outcomes = numeric_column(made, self.features.outcome)
-        scaled = (*self.features.outcome_features, *self.scaled)
-        levels = tuple(self.levels) or _levels(self.features)
-        apart = (self.features.time, self.features.outcome)
-        return made, outcomes, Layout(by, scaled, levels, apart)
-
     def _learn_pooled(
         self,
         panel: Panel,
@@ -255,17 +294,24 @@ class PanelPolicy(BaseEstimator):
             weights[used],
             None if censored is None else censored[used],
             _checks.count("seeds", self.seeds),
-            (*CODES, *panel.layout.levels),
+            (*CODES, *panel.layout.levels, *self._cost_columns()),
         )
         self.policy_, self.rules_, self.factors_ = pooled, None, None
         decisions = self._pooled_decisions(rows.contexts, rows.scale)[:, None]
-        costs = self._costs(table, outcomes)
+        loss = self._loss_on(panel, table)
+
+        def costs(decisions: np.ndarray) -> np.ndarray:
+            return np.asarray(loss(decisions, outcomes[:, None]), np.float64)
+
         if self.strategy == REFINED:
             found = refine(decisions, costs, rows.places, len(panel.keys), weights)
             self.factors_, self.doubt_ = found
             decisions = decisions * found.factors[rows.places, None]
         paid = np.bincount(rows.places, costs(decisions), minlength=len(panel.keys))
         self.series_loss_ = paid / np.maximum(panel.facts.rows, 1)
+        self.scatter_ = scatter_of(
+            decisions[:, 0], outcomes, rows.scale, rows.places, len(panel.keys)
+        )
 
     def _learn_each(
         self,
@@ -276,7 +322,8 @@ class PanelPolicy(BaseEstimator):
         censored: np.ndarray | None,
     ) -> None:
         places = panel.keys.places(table)
-        contexts = panel.plain(table).to_numpy(np.float64)
+        plain = panel.plain(table)
+        contexts = plain.to_numpy(np.float64)
         order = np.argsort(places, kind="stable")
         cuts = np.cumsum(panel.facts.rows)[:-1]
         several = [
@@ -288,9 +335,14 @@ class PanelPolicy(BaseEstimator):
             )
             for rows in np.split(order, cuts)
         ]
-        self.rules_ = learn_many(self.policy, several, self.n_jobs, self.store)
+        policy: Any = clone(self.policy)
+        policy.set_params(loss=located(policy.loss, list(plain.columns), plain.shape[1]))
+        self.rules_ = learn_many(policy, several, self.n_jobs, self.store)
         self.policy_, self.factors_ = None, None
         self.series_loss_ = self.rules_.loss
+        made = self.rules_.decide(contexts, places)[:, 0]
+        scale = panel.usual(table, places)
+        self.scatter_ = scatter_of(made, outcomes, scale, places, len(panel.keys))
 
     # ------------------------------------------------------------------ deciding
 
@@ -318,27 +370,18 @@ class PanelPolicy(BaseEstimator):
         assert self.policy_ is not None
         return self.policy_.predict(contexts) * scale
 
-    def _outcomes(self, table: Any, y: Any) -> np.ndarray:
-        name = self.outcome_name_ if y is None and hasattr(self, "outcome_name_") else y
-        if isinstance(name, str):
-            return numeric_column(table, name)
-        if name is None:
-            raise ValueError("Hand over the outcomes, or the name of their column, as y.")
-        found = _checks.outcomes(_checks.numeric("y", name))
-        if found.shape != (len(table), 1):
-            raise ValueError(
-                f"y must hold one outcome for each of the {len(table):,} rows; got {found.shape}."
-            )
-        return found[:, 0]
+    def _scale(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
+        """What errors of these rows are counted in."""
+        panel = self.panel_
+        return panel.usual(table, places) if self.policy_ is None else panel.rows(table).scale
 
-    def _costs(self, table: pd.DataFrame, outcomes: np.ndarray) -> Any:
+    def _loss_on(self, panel: Panel, table: pd.DataFrame) -> Loss:
         loss = self.policy.loss
-        return lambda decisions: np.asarray(loss(decisions, outcomes[:, None]), np.float64)
+        if not self._cost_columns():
+            return loss
+        plain = panel.plain(table)
+        return loss_of_rows(loss, plain.to_numpy(np.float64), list(plain.columns))
 
-
-def _levels(features: TimeFeatures) -> tuple[str, ...]:
-    """The longest same-weekday mean, and the level: what there is of them."""
-    weekdays = [f"{features.outcome}_same_weekday_{max(features.same_weekday)}"] * bool(
-        features.same_weekday
-    )
-    return (*weekdays, *([features.level_name] if features.level_name else []))
+    def _cost_columns(self) -> list[str]:
+        """Columns that the loss reads."""
+        return [str(name) for _, each in named_columns(self.policy.loss) for name in each.columns]

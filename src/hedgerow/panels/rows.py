@@ -25,6 +25,7 @@ from jaxtyping import Float, Int
 
 from hedgerow.data.encoder import TableEncoder, numeric_column
 from hedgerow.data.table_files import require_pandas
+from hedgerow.panels.costs import GroupCosts
 from hedgerow.panels.series import SeriesFacts, SeriesKeys, scale_of_relatives
 
 if TYPE_CHECKING:
@@ -70,31 +71,38 @@ class Rows:
 
 @dataclass(frozen=True)
 class Panel:
-    """What turns a table into rows: columns, encoder, series and what is known of them."""
+    """What turns a table into rows: columns, encoder, series, what is known of them, costs."""
 
     layout: Layout
     encoder: TableEncoder
     keys: SeriesKeys
     facts: SeriesFacts
+    costs: GroupCosts | None = None
 
     @classmethod
-    def learn(cls, layout: Layout, table: pd.DataFrame, outcomes: np.ndarray) -> Panel:
+    def learn(
+        cls,
+        layout: Layout,
+        table: pd.DataFrame,
+        outcomes: np.ndarray,
+        costs: GroupCosts | None = None,
+    ) -> Panel:
         """Learn it from rows in the order of time."""
         names = layout.features(table)
         if not names:
             raise ValueError("The panel has no columns besides groups and outcome to decide by.")
         keys = SeriesKeys.of(table, layout.by)
         facts = SeriesFacts.measure(outcomes, keys.places(table), keys)
-        return cls(layout, TableEncoder().fit(table[names]), keys, facts)
+        return cls(layout, TableEncoder().fit(table[names]), keys, facts, costs)
 
     def plain(self, table: pd.DataFrame) -> pd.DataFrame:
         """Encoded features as they are, for rules of single series."""
-        return self.encoder.transform(table)
+        return self.encoder.transform(table if self.costs is None else self.costs.attached(table))
 
     def rows(self, table: pd.DataFrame) -> Rows:
         """Return rows as a pooled rule sees them."""
         places = self.keys.places(table)
-        usual = self._usual(table, places)
+        usual = self.usual(table, places)
         lacking = [name for name in (*self.layout.scaled, *self.layout.levels) if name in table]
         table = table.assign(**{name: table[name].fillna(_like(usual, table)) for name in lacking})
         scale = usual
@@ -109,7 +117,7 @@ class Panel:
             contexts[name] = code
         return Rows(contexts, scale, places)
 
-    def _usual(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
+    def usual(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
         """What each row's series usually is; new ones are like their relatives."""
         usual = self.facts.scale[places]
         new = np.flatnonzero(places < 0)
@@ -132,14 +140,18 @@ class Panel:
         """What of it is no array, as plain values."""
         columns = {name: list(value) for name, value in vars(self.layout).items()}
         keys = [list(key) for key in self.keys.values]
-        return {**columns, "keys": keys, "encoder": self.encoder.to_json()}
+        costs = None if self.costs is None else self.costs.to_json()
+        return {**columns, "keys": keys, "encoder": self.encoder.to_json(), "costs": costs}
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any], facts: SeriesFacts) -> Panel:
+    def from_json(
+        cls, plain: dict[str, Any], facts: SeriesFacts, costs: np.ndarray | None
+    ) -> Panel:
         """Put it together again."""
         columns = {name: tuple(plain[name]) for name in ("by", "scaled", "levels", "apart")}
         keys = SeriesKeys(columns["by"], tuple(tuple(key) for key in plain["keys"]))
-        return cls(Layout(**columns), TableEncoder.from_json(plain["encoder"]), keys, facts)
+        own = None if costs is None else GroupCosts.from_json(plain["costs"], costs)
+        return cls(Layout(**columns), TableEncoder.from_json(plain["encoder"]), keys, facts, own)
 
 
 def _like(values: np.ndarray, table: pd.DataFrame) -> pd.Series:

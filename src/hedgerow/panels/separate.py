@@ -27,6 +27,7 @@ from hedgerow.ambiguity import Problem
 from hedgerow.data import TrainingTable, Units
 from hedgerow.data.units import FARTHEST_DECIDED as FARTHEST
 from hedgerow.fitting import NOTHING, WORSE, Keys, Parts
+from hedgerow.losses import along
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule, Start
 from hedgerow.rules.base import build_rule
@@ -161,7 +162,12 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
     width = FEWER if len(several) <= FEWER else TOGETHER
     problems += problems[-1:] * (width - len(problems))
     tables = [
-        TrainingTable.build(problem.nominal, problem.units, solver.outcomes_per_context)
+        TrainingTable.build(
+            problem.nominal,
+            problem.units,
+            solver.outcomes_per_context,
+            parameters=problem.parameters(),
+        )
         for problem in problems
     ]
     trainings = [
@@ -199,7 +205,7 @@ def _judged(learned: SeparateRules, parts: Parts, several: Sequence[OneSeries]) 
     loss, fixed = (
         np.array(
             [
-                np.average(parts.loss(z, one.outcomes), weights=one.weights)
+                np.average(along(parts.loss, one.contexts)(z, one.outcomes), weights=one.weights)
                 for z, one in zip(decisions, several, strict=True)
             ]
         )

@@ -71,7 +71,8 @@ def describe(value: Any) -> Any:
         arguments = [describe(argument) for argument in value.arguments]
         return {"set": path_of(type(value)), "arguments": arguments}
     if isinstance(value, Column):
-        return {"column": list(value.columns)}
+        numbers = (*value.factors, value.constant)
+        return {"columns": list(map(list, value.terms)), "numbers": list(map(describe, numbers))}
     if isinstance(value, tuple | list):
         return {"tuple": [describe(item) for item in value]}
     if isinstance(value, int | np.integer):
@@ -112,8 +113,9 @@ class Known:
         if "set" in description:
             kind = self.kind(description["set"], DecisionSet)
             return kind(*(self.revive(item) for item in description["arguments"]))
-        if "column" in description:
-            return Column(*description["column"])
+        if "columns" in description:
+            *factors, constant = (self.revive(number) for number in description["numbers"])
+            return Column.combined(description["columns"], factors, constant)
         if "tuple" in description:
             return tuple(self.revive(item) for item in description["tuple"])
         if "float" in description:

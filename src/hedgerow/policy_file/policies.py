@@ -55,6 +55,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     units = asdict(policy.units_)
     arrays |= {f"units.{name}": np.asarray(value, np.float64) for name, value in units.items()}
     arrays["history"] = np.asarray(policy.history_, np.float64)
+    if policy.errors_ is not None:
+        arrays["errors"] = policy.errors_
     names = getattr(policy, "feature_names_in_", None)
     value = asdict(policy.robust_value_) if policy.has_robust_value_ else {}
     about = {
@@ -107,14 +109,13 @@ def unpacked(
     policy.n_decisions_ = decision_set.dimension
     kind = Constant() if about["status"] == "constant" else policy.rule or SoftForest()
     start = Start.of(policy.units_, decision_set)
-    if about["format"] < 3:  # whose rules looked at features that never vary, too
-        start = replace(start, varying=())
     policy.rule_ = _rule(kind, start, decision_set, arrays)
     policy.ambiguity_ = _resolved(policy, known, about["ambiguity"])
     policy.history_ = arrays["history"]
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
     policy.recourse_ = None
+    policy._errors = arrays.get("errors")
     policy._single_outcome = about["single_outcome"]
     value = about["robust_value"]
     policy._robust_value = value and RobustValue(
@@ -175,11 +176,14 @@ def _rule(
     if any(np.any(np.isfinite(end) & ~np.isfinite(w)) for end, w in _pairs(decision_set, own)):
         raise Wrong("its units make the decision set's ends too large")
     key = jax.random.key(0, impl="rbg")
-    template = _template.eval_shape(kind, key, start)
-    shapes, structure = jax.tree_util.tree_flatten(template)
-    stored = [array for name, array in arrays.items() if name.startswith(RULE)]
-    if len(stored) != len(shapes):
-        raise Wrong(f"it has {len(stored)} arrays of a rule, but its rule has {len(shapes)}")
+    stored = sum(name.startswith(RULE) for name in arrays)
+    # rules of 0.1, and of series of a panel, look at features that never vary, too
+    for seen in (start, replace(start, varying=())):
+        shapes, structure = jax.tree_util.tree_flatten(_template.eval_shape(kind, key, seen))
+        if len(shapes) == stored:
+            break
+    else:
+        raise Wrong(f"it has {stored} arrays of a rule, but its rule has {len(shapes)}")
     stored = [arrays[f"{RULE}{i}"] for i in range(len(shapes))]
     for i, (leaf, shape) in enumerate(zip(stored, shapes, strict=True)):
         schema.check_leaf(f"{RULE}{i}", leaf, shape)

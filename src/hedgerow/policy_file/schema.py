@@ -157,9 +157,11 @@ def _tuple(where: str, value: dict, depth: int) -> None:
 
 
 def _column(where: str, value: dict, depth: int) -> None:
-    for item in _list(where, value["column"]):
-        if type(item) is not str:
-            whole(0)(f"each of {where}", item)
+    for term in _list(where, value["columns"]):
+        for item in _list(where, term):
+            if type(item) is not str:
+                whole(0)(f"each of {where}", item)
+    _items(where, value["numbers"], depth)
 
 
 def _array(where: str, value: dict, depth: int) -> None:
@@ -191,7 +193,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
     frozenset(("component", "parameters")): _component,
     frozenset(("set", "arguments")): _set,
     frozenset(("tuple",)): _tuple,
-    frozenset(("column",)): _column,
+    frozenset(("columns", "numbers")): _column,
     frozenset(("array", "shape")): _array,
     frozenset(("not stored",)): _absent,
 }
@@ -261,6 +263,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
+    expected |= {"errors"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -283,6 +286,11 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
         raise Wrong("history must be float64 with one axis")
     if not diverged and not np.all(np.isfinite(history)):
         raise Wrong("history must be finite")
+    errors = arrays.get("errors", np.zeros(1))
+    if errors.dtype != np.float64 or errors.ndim != 1 or not len(errors):
+        raise Wrong("errors must be float64 with one axis")
+    if not np.all(np.isfinite(errors)):
+        raise Wrong("errors must be finite")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":

@@ -1,0 +1,126 @@
+"""From a planner's long table to rows with outcomes: features, costs of groups, and every check.
+
+table ──► costs of its groups ──► features ──► rows with outcomes, and which column is what
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from hedgerow import _checks
+from hedgerow.data import TimeFeatures
+from hedgerow.data.encoder import numeric_column
+from hedgerow.describe.numbers import listed
+from hedgerow.losses import Loss, along, located, named_columns
+from hedgerow.panels.costs import GroupCosts
+from hedgerow.panels.rows import Layout
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What has to be known of a table to read it."""
+
+    loss: Loss
+    by: tuple[str, ...]
+    features: TimeFeatures | None = None
+    scaled: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    costs: GroupCosts | None = None
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        by: Sequence[str],
+        features: Any,
+        scaled: Sequence[str],
+        levels: Sequence[str],
+        costs: Any,
+    ) -> Reader:
+        """Check what can be told without a table."""
+        by = tuple(by)
+        if not by or any(not isinstance(name, str) for name in by):
+            raise ValueError(f"by must name one or more group columns; got {by!r}.")
+        own = None if costs is None else GroupCosts.of(costs, by)
+        if features is not None:
+            _checks.instance("features", features, TimeFeatures, "a hedgerow.TimeFeatures")
+            if tuple(features.by) != by:
+                raise ValueError(
+                    f"by is {listed(by)}, but features are made by {listed(features.by)}."
+                )
+            known = {*features.known, *(() if own is None else own.names)}
+            for parameter, column in named_columns(loss):
+                unknown = [name for name in column.columns if name not in known]
+                if unknown:
+                    raise ValueError(
+                        f"{parameter} is read from column {unknown[0]!r}, which must be known when "
+                        f"deciding: name it in TimeFeatures(known=({unknown[0]!r}, …)), or give a "
+                        "table of costs by group."
+                    )
+        return cls(loss, by, features, tuple(scaled), tuple(levels), own)
+
+    def read(self, table: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray, Layout]:
+        """The table to learn from, its outcomes, and which column is what."""
+        table = self._priced(table)
+        if self.features is None:
+            if y is None:
+                raise ValueError("fit needs y, the outcomes or the name of their column.")
+            outcomes = outcomes_of(table, y)
+            apart = (y,) if isinstance(y, str) else ()
+            return table, outcomes, Layout(self.by, self.scaled, self.levels, apart)
+        if y is not None:
+            raise ValueError(f"With features, outcomes are the column {self.features.outcome!r}.")
+        made = self.features.training(table)
+        if not len(made):
+            raise ValueError("No series has enough history to make features of a single row.")
+        if self.costs is not None:
+            made = self.costs.attached(made)
+        outcomes = numeric_column(made, self.features.outcome)
+        scaled = (*self.features.outcome_features, *self.scaled)
+        levels = self.levels or _levels(self.features)
+        apart = (self.features.time, self.features.outcome)
+        return made, outcomes, Layout(self.by, scaled, levels, apart)
+
+    def _priced(self, table: Any) -> pd.DataFrame:
+        """The table with costs of its groups; says which row has costs that make no sense."""
+        table = table if self.costs is None else self.costs.attached(table)
+        names = dict.fromkeys(
+            name for _, column in named_columns(self.loss) for name in column.columns
+        )
+        if names:
+            read = np.column_stack([numeric_column(table, str(name)) for name in names])
+            loss_of_rows(self.loss, read, list(map(str, names))).check_rows(first=1)
+        return table
+
+
+def loss_of_rows(loss: Loss, contexts: Float[np.ndarray, "rows d"], names: list[str]) -> Loss:
+    """Return the loss of rows with these contexts, whose columns have these names."""
+    return along(located(loss, names, contexts.shape[1]), contexts)
+
+
+def outcomes_of(table: Any, y: Any) -> Float[np.ndarray, " rows"]:
+    """Outcomes by the name of their column, or as they are, one for each row."""
+    if isinstance(y, str):
+        return numeric_column(table, y)
+    found = _checks.outcomes(_checks.numeric("y", y))
+    if found.shape != (len(table), 1):
+        raise ValueError(
+            f"y must hold one outcome for each of the {len(table):,} rows; got {found.shape}."
+        )
+    return found[:, 0]
+
+
+def _levels(features: TimeFeatures) -> tuple[str, ...]:
+    """The longest same-weekday mean, and the level: what there is of them."""
+    weekdays = [f"{features.outcome}_same_weekday_{max(features.same_weekday)}"] * bool(
+        features.same_weekday
+    )
+    return (*weekdays, *([features.level_name] if features.level_name else []))
