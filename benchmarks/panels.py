@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,9 @@ FEATURES = hr.TimeFeatures(
 LEVELS = ("demand_same_weekday_4", "demand_level")
 """What ``PanelPolicy`` divides by with these features."""
 BEGINS = pd.Timestamp("2018-05-01")
+FLAGS = tuple(name for name in AGREED if name.startswith(("is_", "promotion_")))
+EFFECT, DOUBT, MOST = "_effect", 4.0, 4.0
+"""Ending of columns with effects; rows that count for the mean effect; most a row counts for."""
 
 
 @cache
@@ -79,29 +83,65 @@ def panel_of(begins: str | None) -> Panel:
 # --------------------------------------------------------------------------------- methods
 
 
-def hedgerow(strategy: str) -> Callable[[Panel, float], np.ndarray]:
+def hedgerow(strategy: str, effects: bool = False) -> Callable[[Panel, float], np.ndarray]:
     """``PanelPolicy`` with nothing set but its strategy."""
 
     def orders(panel: Panel, stockout: float) -> np.ndarray:
-        policy = hr.RobustPolicy(hr.Newsvendor(1, stockout), random_state=0)
-        learned = hr.PanelPolicy(
-            policy,
-            BY,
-            strategy=strategy,
-            scaled=panel.past,
-            levels=LEVELS,
-        ).fit(_known(panel.train), panel.train["demand"])
-        return learned.predict(_known(panel.test))
+        return decided(panel, stockout, effects, strategy=strategy)
 
     return orders
 
 
-def rival(name: str, pooled: bool, levelled: bool) -> Callable[[Panel, float], np.ndarray]:
+def decided(
+    panel: Panel,
+    stockout: float,
+    effects: bool = False,
+    ids: bool = True,
+    levels: tuple[str, ...] = LEVELS,
+    parts: dict[str, Any] | None = None,
+    **settings: Any,
+) -> np.ndarray:
+    """Orders of a ``PanelPolicy``; ids are columns for it, as they are categories for rivals."""
+    if effects:
+        panel = with_effects(panel)
+    policy = hr.RobustPolicy(hr.Newsvendor(1, stockout), random_state=0, **(parts or {}))
+    learned = hr.PanelPolicy(policy, BY, scaled=panel.past, levels=levels, **settings)
+    train, test = (_known(part, ids) for part in (panel.train, panel.test))
+    return np.maximum(learned.fit(train, panel.train["demand"]).predict(test), 0)
+
+
+def with_effects(panel: Panel) -> Panel:
+    """The panel with what holidays and promotions do to each series, as columns.
+
+        effect of a flag on series g  =  (Σ y/scale + DOUBT·m) / (n + DOUBT) − 1,
+
+    over the n training rows of g on which the flag is up, m being the mean over all series; 0 on
+    rows on which it is down.
+    """
+    units = _units(panel)
+    sold = np.minimum(panel.train["demand"].to_numpy(float) / units[0], MOST)
+    parts = [panel.train.copy(), panel.test.copy()]
+    for flag in FLAGS:
+        up = (panel.train[flag] > 0).to_numpy()
+        shares = pd.Series(sold[up]).groupby(panel.train["series"].to_numpy()[up])
+        mean = float(sold[up].mean()) if up.any() else 1.0
+        effect = (shares.sum() + DOUBT * mean) / (shares.size() + DOUBT) - 1
+        for part in parts:
+            known = part["series"].map(effect).fillna(mean - 1).to_numpy(float)
+            part[flag + EFFECT] = np.where(part[flag] > 0, known, 0.0)
+    return replace(panel, train=parts[0], test=parts[1])
+
+
+def rival(
+    name: str, pooled: bool, levelled: bool, effects: bool = False
+) -> Callable[[Panel, float], np.ndarray]:
     """A rival on the same features, with outcomes in units of series' means or recent levels."""
 
     def orders(panel: Panel, stockout: float) -> np.ndarray:
         units = np.ones(len(panel.test))
         plain = [FEATURES.level_name, *(() if pooled else BY)]
+        if effects:
+            panel = with_effects(panel)
         if levelled:
             panel, units = _in_levels(panel)
         panel = replace(
@@ -122,9 +162,11 @@ def rival(name: str, pooled: bool, levelled: bool) -> Callable[[Panel, float], n
 METHODS = {
     "hedgerow, pooled": hedgerow("pooled"),
     "hedgerow, refined": hedgerow("refined"),
+    "hedgerow, pooled, with effects": hedgerow("pooled", effects=True),
     "weekday quantile": rival("weekday quantile", True, False),
     "LightGBM pooled, means": rival("LightGBM", True, False),
     "LightGBM pooled, levels": rival("LightGBM", True, True),
+    "LightGBM pooled, levels, with effects": rival("LightGBM", True, True, effects=True),
     "LightGBM per series": rival("LightGBM", False, False),
     "boosting pooled, means": rival("boosting", True, False),
     "boosting pooled, levels": rival("boosting", True, True),
@@ -136,24 +178,33 @@ METHODS = {
 OURS = tuple(name for name in METHODS if name.startswith("hedgerow"))
 
 
-def _known(table: pd.DataFrame) -> pd.DataFrame:
-    return table.drop(columns=["series", "date", "demand"])
+def _known(table: pd.DataFrame, ids: bool = False) -> pd.DataFrame:
+    """Columns for a ``PanelPolicy``; its group columns are no features, so ids come as text."""
+    words = {f"which_{name}": name[0] + table[name].astype(str) for name in BY} if ids else {}
+    return table.drop(columns=["series", "date", "demand"]).assign(**words)
 
 
 def _level(stockout: float) -> float:
     return stockout / (1 + stockout)
 
 
-def _in_levels(panel: Panel) -> tuple[Panel, np.ndarray]:
-    """The panel in units of each row's recent level, and these units in the test period."""
+def _units(panel: Panel) -> list[np.ndarray]:
+    """The recent level of each row, in both periods."""
     layout = Layout(BY, panel.past, LEVELS)
     rows = PanelRows.learn(layout, _known(panel.train), panel.train["demand"].to_numpy(float))
-    parts, units = [], np.empty(0)
-    for part in (panel.train, panel.test):
-        units = np.maximum(rows.rows(_known(part)).scale, 1e-9)
-        counted = ["demand", *panel.past]
-        parts.append(part.assign(**{name: part[name] / units for name in counted}))
-    return replace(panel, train=parts[0], test=parts[1]), units
+    return [
+        np.maximum(rows.rows(_known(part)).scale, 1e-9) for part in (panel.train, panel.test)
+    ]
+
+
+def _in_levels(panel: Panel) -> tuple[Panel, np.ndarray]:
+    """The panel in units of each row's recent level, and these units in the test period."""
+    units, counted = _units(panel), ["demand", *panel.past]
+    train, test = (
+        part.assign(**{name: part[name] / unit for name in counted})
+        for part, unit in zip((panel.train, panel.test), units, strict=True)
+    )
+    return replace(panel, train=train, test=test), units[1]
 
 
 # --------------------------------------------------------------------------------- running
