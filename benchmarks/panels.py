@@ -192,9 +192,7 @@ def _units(panel: Panel) -> list[np.ndarray]:
     """The recent level of each row, in both periods."""
     layout = Layout(BY, panel.past, LEVELS)
     rows = PanelRows.learn(layout, _known(panel.train), panel.train["demand"].to_numpy(float))
-    return [
-        np.maximum(rows.rows(_known(part)).scale, 1e-9) for part in (panel.train, panel.test)
-    ]
+    return [np.maximum(rows.rows(_known(part)).scale, 1e-9) for part in (panel.train, panel.test)]
 
 
 def _in_levels(panel: Panel) -> tuple[Panel, np.ndarray]:
