@@ -271,14 +271,16 @@ def report(found: list[tuple[dict, list[float]]]) -> None:
         print(f"\n### 1 : {stockout:g}\n")
         total = part.groupby("method")["cost"].mean()
         rivals = total[[name for name in total.index if name not in OURS]]
-        print("| method | total | relative | total against the best rival, by week |")
-        print("|---|---:|---:|---:|")
+        means = rivals[[name for name in rivals.index if "levels" not in name]]
+        bests = [some.idxmin() if len(some) else None for some in (rivals, means)]
+        print("| method | total | relative | to the best rival, by week | to the best in means |")
+        print("|---|---:|---:|---:|---:|")
         each = part.groupby(["method", "rehearsal", "series"])[["cost", "usual"]].mean()
         relative = (each["cost"] / each["usual"]).groupby("method").mean()
-        best = rivals.idxmin() if len(rivals) else None
         for method in [name for name in METHODS if name in total.index]:
-            gap = "" if best in (None, method) else _gap(part, method, best)
-            print(f"| {method} | {total[method]:.2f} | {relative[method]:.3f} | {gap} |")
+            gaps = ["" if best in (None, method) else _gap(part, method, best) for best in bests]
+            row = (f"{total[method]:.2f}", f"{relative[method]:.3f}", *gaps)
+            print(f"| {method} | {' | '.join(row)} |")
 
 
 def _days(cell: dict, orders: list[float]) -> pd.DataFrame:
