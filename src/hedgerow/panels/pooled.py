@@ -4,10 +4,11 @@ Defaults for pooled rows, where the template leaves them open (benchmarks/panel_
 
 - SEEDS trainings from different beginnings are averaged. A mean of forests is a forest of all
   their trees, so nothing is lost of what a forest offers.
-- Training sees each row half as often as elsewhere: a mean of forests forgives less than one that
-  each has gone too far.
-- Beyond HEDGED rows nothing is hedged: there it costs a little and protects from little. Where data
-  are scarce the default hedge pays, and stays.
+- Beyond MANY rows trees are DEPTH deep, one question more than elsewhere: series differ in what
+  matters to them, and a mean of forests forgives what each has learned too well.
+- Beyond MANY rows nothing is hedged, either: there it costs a little and protects from little.
+  Where data are scarce the default hedge pays, and stays, and training sees each row half as
+  often as elsewhere.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from hedgerow.fitting import default_ambiguity
 from hedgerow.rules import SoftForest
 from hedgerow.solvers import StochasticSolver, default_solver
 
-SEEDS = 3
-HEDGED = 5_000
-"""Rows up to which the default hedges."""
+SEEDS, DEPTH = 6, 3
+MANY = 5_000
+"""Rows beyond which trees are deeper and nothing is hedged."""
 FEWEST_STEPS = 500
 
 
@@ -63,11 +64,14 @@ def mean_of_fits(
     """Fill in what the template leaves open for so many rows, fit it several times, and average."""
     policy: Any = clone(template)
     if policy.ambiguity is None:
-        policy.ambiguity = ERM() if rows > HEDGED else default_ambiguity(rows)
-    rule = SoftForest() if policy.rule is None else policy.rule
+        policy.ambiguity = ERM() if rows > MANY else default_ambiguity(rows)
+    if policy.rule is None:
+        policy.rule = SoftForest(depth=DEPTH) if rows > MANY else SoftForest()
+    rule = policy.rule
     together = rule.mean_of(seeds)
-    if policy.solver is None:
-        policy.solver = _solver(policy, rows)
+    if policy.solver is None and rows <= MANY:
+        solver: StochasticSolver = default_solver(policy.ambiguity, rows)
+        policy.solver = solver.set_params(steps=max(int(solver.steps) // 2, FEWEST_STEPS))
     first = policy.random_state if isinstance(policy.random_state, int | np.integer) else 0
     found = []
     for nth in range(1 if together is None else seeds):
@@ -97,8 +101,3 @@ def _tell_constant(policy: RobustPolicy, made: Sequence[str]) -> None:
             ConstantFeatureWarning,
             stacklevel=5,
         )
-
-
-def _solver(policy: Any, rows: int) -> Any:
-    solver: StochasticSolver = default_solver(policy.ambiguity, rows)
-    return solver.set_params(steps=max(int(solver.steps) // 2, FEWEST_STEPS))
