@@ -210,3 +210,29 @@ def test_a_series_that_begins_to_sell_is_decided_for_as_a_new_one(sales):
     made = made[(made["date"] >= "2024-04-05") & (made["item"] == "a")]
     orders = made.assign(order=panel.predict(made)).groupby("store")["order"].mean()
     assert 0.8 < orders[8] / orders[2] < 1.25
+
+
+def test_a_rule_may_tell_stores_apart(sales):
+    """Store 1 sells twice as much on promoted days, store 2 half: no other column says so."""
+    other = sales[sales["store"] < 3].copy()
+    factor = np.where(other["store"] == 1, 2.0, 0.5)
+    other["demand"] *= np.where(other["promoted"] == 1, factor, 1.0)
+    features = _features(lags=(), rolling=(), same_weekday=())
+    panel = _panel(features=features, seeds=1).fit(other)
+    assert {"store_1", "store_2", "item_a", "item_b"} < set(panel.policy_.feature_names_in_)
+    made = features.training(other)
+    ratio = {
+        store: panel.predict(rows.assign(promoted=1)).mean()
+        / panel.predict(rows.assign(promoted=0)).mean()
+        for store, rows in made.groupby("store")
+    }
+    assert ratio[1] > 1.5 * ratio[2]
+    unseen = panel.panel_.rows(made.assign(store=9)).contexts
+    assert np.all(unseen[["store_1", "store_2"]] == 0.5)
+
+
+def test_many_ids_are_three_numbers(sales):
+    one = sales[(sales["store"] == 1) & (sales["item"] == "a")].iloc[:40]
+    many = pd.concat([one.assign(store=store) for store in range(60)])
+    panel = _panel(features=_features(lags=(), rolling=()), seeds=1).fit(many)
+    assert panel.panel_.codes == ["series_size", "series_spread", "series_zeros"]

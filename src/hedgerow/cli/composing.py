@@ -18,7 +18,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import default_ambiguity
 from hedgerow.forecasts import ResidualNominal
 from hedgerow.losses import Column, InventorySubstitution, Loss, Newsvendor
-from hedgerow.panels.pooled import HEDGED
+from hedgerow.panels.pooled import MANY
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
 
@@ -109,9 +109,9 @@ def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
 
 
 def _ambiguity_of_panels(request: FitRequest, rows: int) -> Ambiguity:
-    """What a panel hedges against where nothing was said, as ``panels.pooled`` has it."""
-    pooled = request.strategy != Strategy.separate
-    return ERM() if pooled and rows > HEDGED else default_ambiguity(rows)
+    """What a panel hedges against where nothing was said, as ``PanelPolicy`` has it."""
+    separate = request.strategy == Strategy.separate
+    return ERM() if separate or rows > MANY else default_ambiguity(rows)
 
 
 def _rule(request: FitRequest) -> Rule:

@@ -13,7 +13,7 @@ from hedgerow.fitting import Parts
 from hedgerow.panels.many import unpacked as unpacked_rules
 from hedgerow.panels.packing import COSTS, EACH, PANEL, SCATTER, SERIES
 from hedgerow.panels.panel_policy import REFINED, SEPARATE, STRATEGIES, PanelPolicy
-from hedgerow.panels.rows import CODES, Panel
+from hedgerow.panels.rows import Panel
 from hedgerow.panels.scatter import SCENARIOS
 from hedgerow.panels.series import STATUSES, SeriesFacts
 from hedgerow.policy_file import unpacked
@@ -76,7 +76,7 @@ def read_panel(
         inner, told["by"], strategy=told["strategy"], features=features, seeds=told["seeds"]
     )
     separate = told["strategy"] == SEPARATE
-    names = [*panel.encoder.get_feature_names_out(), *(() if separate else CODES)]
+    names = [*panel.encoder.get_feature_names_out(), *(() if separate else panel.codes)]
     if list(getattr(inner, "feature_names_in_", ())) != names:
         raise Wrong("its columns make other features than those it was trained with")
     made.policy_ = None if separate else inner

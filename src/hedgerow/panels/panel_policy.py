@@ -28,7 +28,7 @@ from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
 from hedgerow.panels.reading import Reader, loss_of_rows, outcomes_of
 from hedgerow.panels.refining import refine
-from hedgerow.panels.rows import CODES, Panel
+from hedgerow.panels.rows import Panel
 from hedgerow.panels.scatter import scatter_of
 from hedgerow.panels.separate import OneSeries
 from hedgerow.panels.series import STATUSES
@@ -304,7 +304,7 @@ class PanelPolicy(BaseEstimator):
             weights[used],
             None if censored is None else censored[used],
             _checks.count("seeds", self.seeds),
-            (*CODES, *panel.layout.levels, *panel.layout.scaled, *self._cost_columns()),
+            (*panel.codes, *panel.layout.levels, *panel.layout.scaled, *self._cost_columns()),
         )
         self.policy_, self.rules_, self.factors_ = pooled, None, None
         decisions = self._pooled_decisions(rows.contexts, rows.scale)[:, None]

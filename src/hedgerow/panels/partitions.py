@@ -36,7 +36,7 @@ from hedgerow.panels.memory_map import MappedRows, learn_mapped, write_rows
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.panel_policy import POOLED, PanelPolicy
 from hedgerow.panels.reading import Reader
-from hedgerow.panels.rows import CODES, Layout, Panel
+from hedgerow.panels.rows import Layout, Panel
 from hedgerow.panels.scatter import ENOUGH, SCENARIOS, scatter_of
 from hedgerow.panels.series import SeriesFacts, SeriesKeys, facts_of_each
 
@@ -83,7 +83,7 @@ def fit_partitions(
     tasks = [(reader, whole, file, y, Path(work) / f"{file.stem}.rows", known) for file in files]
     names = _in_order(engine, _map, tasks)[0]
     rows = MappedRows.of(names, [task[4] for task in tasks])
-    made = (*CODES, *whole.layout.levels, *panel._cost_columns())
+    made = (*whole.codes, *whole.layout.levels, *panel._cost_columns())
     panel.policy_ = learn_mapped(panel.policy, rows, _checks.count("seeds", panel.seeds), made)
     panel.rules_, panel.factors_, panel.left_out_ = None, None, {}
     panel.panel_ = whole
@@ -183,7 +183,7 @@ def _map(
             used = rows.scale > 0
             scaled = outcomes[used] / rows.scale[used]
             write_rows(target, rows.contexts.to_numpy(np.float64)[used], scaled)
-    return (*map(str, panel.encoder.get_feature_names_out()), *CODES)
+    return (*map(str, panel.encoder.get_feature_names_out()), *panel.codes)
 
 
 def _judge(

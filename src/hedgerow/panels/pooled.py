@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from hedgerow._warnings import ConstantFeatureWarning
+from hedgerow._warnings import ConstantFeatureWarning, VacuousCausalityWarning
 from hedgerow.ambiguity import ERM
 from hedgerow.describe.numbers import listed
 from hedgerow.estimator import RobustPolicy
@@ -79,6 +79,8 @@ def mean_of_fits(
         own.set_params(random_state=int(first) + nth)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConstantFeatureWarning)
+            if template.ambiguity is None:  # nobody asked for a causal model
+                warnings.simplefilter("ignore", VacuousCausalityWarning)
             if nth:  # said once
                 warnings.simplefilter("ignore")
             found.append(fit(own))

@@ -10,13 +10,15 @@ such columns it is what its series usually is (``series``).
 
 What a new series lacks of past outcomes is taken to be as usual: its scale.
 
-The codes stand for a series' id: three numbers, however many series there are. A new series, and
-one that had never sold anything, has the codes of a middling one.
+The codes stand for a series: three numbers, however many series there are, and a column for every
+value of a group column that has at most MOST_IDS of them (which store, which item): 1 for its rows,
+0 for others. A new series, and one that had never sold anything, has the numbers of a middling one;
+a store that nobody has seen sell is a little of every store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 CODES = ("series_size", "series_spread", "series_zeros")
 """Logarithm of the scale, spread of outcomes over the scale, and share of outcomes that are 0."""
+MOST_IDS = 50
+"""Values of a group column up to which each has a column of its own."""
 LEAST_SHARE, LEAST_OF_ALL_DAYS = 0.05, 0.2
 """Of a series' usual scale, and of the level of all days: a level below is taken to be that."""
 
@@ -95,6 +99,25 @@ class Panel:
         facts = SeriesFacts.measure(outcomes, keys.places(table), keys)
         return cls(layout, TableEncoder().fit(table[names]), keys, facts, costs)
 
+    @property
+    def codes(self) -> list[str]:
+        """Names of what stands for a series."""
+        return [*CODES, *(f"{name}_{value}" for name, values in self._ids for value in values)]
+
+    @property
+    def _sold(self) -> np.ndarray:
+        """Which series have ever sold anything."""
+        return self.facts.status != STATUSES.index("zero")
+
+    @property
+    def _ids(self) -> list[tuple[str, list[str]]]:
+        """Group columns with few values among what sold, and these."""
+        sold = [self.keys.values[place] for place in np.flatnonzero(self._sold)]
+        found = (
+            (name, sorted({key[nth] for key in sold})) for nth, name in enumerate(self.keys.by)
+        )
+        return [(name, values) for name, values in found if 1 < len(values) <= MOST_IDS]
+
     def plain(self, table: pd.DataFrame) -> pd.DataFrame:
         """Encoded features as they are, for rules of single series."""
         return self.encoder.transform(table if self.costs is None else self.costs.attached(table))
@@ -113,9 +136,11 @@ class Panel:
         contexts = self.plain(table)
         scaled = [name for name in self.layout.scaled if name in contexts.columns]
         contexts[scaled] = contexts[scaled].div(divide, axis=0)
-        for name, code in zip(CODES, self._codes(places, usual, scale), strict=True):
-            contexts[name] = code
-        return Rows(contexts, scale, places)
+        codes = (*self._codes(places, usual, scale), *self._id_columns(table))
+        made = require_pandas().DataFrame(
+            dict(zip(self.codes, codes, strict=True)), index=contexts.index
+        )
+        return Rows(require_pandas().concat([contexts, made], axis=1), scale, places)
 
     def usual(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
         """What each row's series usually is; new ones are like their relatives."""
@@ -132,13 +157,20 @@ class Panel:
     ) -> Sequence[np.ndarray]:
         """What stands for a row's series; one that never sold before is like a new one."""
         facts, least = self.facts, 1e-12 * max(float(self.facts.scale.max()), 1e-300)
-        known = (places >= 0) & (facts.status[places] != STATUSES.index("zero"))
-        sold = facts.status != STATUSES.index("zero")
+        sold = self._sold
+        known = (places >= 0) & sold[places]
         return (
             np.log(np.maximum(np.where(known, usual, scale), least)),
             np.where(known, facts.spread[places], np.median(facts.spread[sold])),
             np.where(known, facts.zeros[places], np.median(facts.zeros[sold])),
         )
+
+    def _id_columns(self, table: pd.DataFrame) -> Iterator[np.ndarray]:
+        """Which store, which item: 1 for its rows; of a value never seen, a share of each."""
+        for name, values in self._ids:
+            seen = SeriesKeys((name,), tuple((value,) for value in values)).places(table)
+            for place in range(len(values)):
+                yield np.where(seen < 0, 1 / len(values), seen == place)
 
     def to_json(self) -> dict[str, Any]:
         """What of it is no array, as plain values."""

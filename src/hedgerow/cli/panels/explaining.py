@@ -21,7 +21,6 @@ from hedgerow.cli.panels.tables import (
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import number
 from hedgerow.panels import PanelPolicy
-from hedgerow.panels.rows import CODES
 from hedgerow.panels.series import SeriesKeys
 
 REMARK = (
@@ -98,7 +97,7 @@ def _pooled(
         panel.policy_,
         rows.contexts,
         compared,
-        made.assign(**{name: rows.contexts[name] for name in CODES}),
+        made.assign(**{name: rows.contexts[name] for name in panel.panel_.codes}),
         panel.panel_.encoder,
         units=units,
         facts=facts,

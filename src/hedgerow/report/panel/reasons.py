@@ -21,7 +21,6 @@ from jaxtyping import Float, Int
 
 from hedgerow import explain
 from hedgerow.explain.lens import decided
-from hedgerow.panels.rows import CODES
 from hedgerow.report.live import evenly
 from hedgerow.report.panel.subject import PanelSubject
 
@@ -100,7 +99,7 @@ def _groups(subject: PanelSubject, names: Any) -> dict[str, list[str]]:
         f"{column}, relative to the level" if column in scaled else column: features
         for column, features in subject.panel.panel_.encoder.groups().items()
     }
-    codes = [name for name in CODES if name in names]
+    codes = [name for name in subject.panel.panel_.codes if name in names]
     return groups | ({ITSELF: codes} if codes else {})
 
 
