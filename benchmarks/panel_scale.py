@@ -1,6 +1,6 @@
 """Panels at scale: what a series, a row and a resumed run cost.
 
-    python -m benchmarks.panel_scale separate --table store_item.csv.gz   500 series and LightGBM
+    python -m benchmarks.panel_scale separate --table store_item.csv.gz   beside LightGBM
     python -m benchmarks.panel_scale pooled --table store_item.csv.gz     features, fit, a year
     python -m benchmarks.panel_scale killed --series 10000 --kills 5      resumed, byte-identical
     python -m benchmarks.panel_scale mapped --rows 20000000               a memory map
@@ -194,8 +194,10 @@ def mapped(asked):
         size = sum(piece.stat().st_size for piece in pieces) / 1e9
         learn_mapped(hr.RobustPolicy(hr.Newsvendor(1, 3), random_state=0), rows)
         training = time.perf_counter() - begin
-    print(f"{asked.rows:,} rows × {asked.features}: {size:.1f} GB on disk")
-    print(f"written in {writing:.0f} s, trained in {training:.0f} s")
+    print(
+        f"{asked.rows:,} rows × {asked.features}: {size:.1f} GB on disk, "
+        f"written in {writing:.0f} s, trained in {training:.0f} s"
+    )
 
 
 if __name__ == "__main__":

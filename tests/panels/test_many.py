@@ -157,7 +157,7 @@ def test_a_cluster_whose_worker_is_killed_agrees_with_one_process(tmp_path):
 def test_a_panel_is_learned_on_a_cluster_of_its_own(tmp_path):
     pytest.importorskip("distributed")
     sales = hr.datasets.load_bakery()
-    sales = sales[(sales["store"] <= 3) & (sales["date"] < "2016-07-01")]
+    sales = sales[(sales["store"] <= 5) & (sales["date"] < "2017-01-01")]
     groups = ("store", "product")
     features = hr.TimeFeatures("date", "demand", by=groups, lags=(7,), rolling=(14,))
 

@@ -109,7 +109,8 @@ class Column:
             return self.refuse()
         found = np.broadcast_to(self.constant, (len(contexts), *self.shape)).astype(np.float64)
         for at, factor in zip(self.positions, self.factors, strict=True):
-            read = contexts[:, list(at)] if len(at) > 1 else contexts[:, at[0]]
+            read = contexts[:, list(at)]
+            read = read if len(at) > 1 else read[:, 0]
             axes = (1,) * (self.ndim - read.ndim + 1)
             found = found + read.reshape(len(read), *axes, *read.shape[1:]) * factor
         return found

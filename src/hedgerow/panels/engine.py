@@ -28,7 +28,7 @@ from hedgerow import _checks
 from hedgerow._version import NUMERICS
 
 LOCAL, DASK = ENGINES = ("local", "dask")
-ONE_THREAD = dict.fromkeys(
+ONE_THREAD: dict[str, str] = dict.fromkeys(
     (
         "NPROC",  # JAX asks these two when it first computes
         "PJRT_NPROC",

@@ -37,7 +37,7 @@ from hedgerow.solvers import StochasticSolver
 from hedgerow.solvers.loop import descend
 
 GATHERED = 2**16
-"""Rows of a gather: 8 MB of 30 features, and some 1,700 steps' worth of a row's neighbours."""
+"""Rows of a gather: 8 MB of 30 features, more than the minibatches of a stretch take."""
 DTYPE = np.dtype("<f4")
 
 

@@ -99,7 +99,7 @@ class PanelPolicy(BaseEstimator):
     --------
     >>> import hedgerow as hr
     >>> sales = hr.datasets.load_bakery()
-    >>> sales = sales[(sales["store"] <= 3) & (sales["date"] < "2017-01-01")]
+    >>> sales = sales[(sales["store"] <= 5) & (sales["date"] < "2017-01-01")]
     >>> groups = ("store", "product")
     >>> features = hr.TimeFeatures("date", "demand", by=groups, lags=(7,), rolling=(28,))
     >>> panel = hr.PanelPolicy(

@@ -27,7 +27,7 @@ def scatter_of(
 ) -> Float[np.ndarray, "series+1 scenarios"]:
     """Return the errors of every series in units of its scale, and last those of all."""
     used = scale > 0
-    made, seen, owner = (decisions / scale)[used], (outcomes / scale)[used], places[used]
+    made, seen, owner = decisions[used] / scale[used], outcomes[used] / scale[used], places[used]
     errors = np.tile(error_quantiles(made, seen, SCENARIOS), (series + 1, 1))
     order = np.argsort(owner, kind="stable")
     cuts = np.cumsum(np.bincount(owner, minlength=series))[:-1]
