@@ -58,8 +58,6 @@ def default(rows: int) -> dict[str, Any]:
 
 ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
     "as it is": (default, {}),
-    "without ids": (default, {"ids": False}),
-    "20 × 2, half the passes, 3 seeds, without ids": (forest(20, 2, 0.5), {"ids": False}),
     "20 × 2, half the passes, 3 seeds": (forest(20, 2, 0.5), {}),
     "20 × 2, 1 seed": (forest(20, 2), {"seeds": 1}),
     "20 × 2, 3 seeds": (forest(20, 2), {"seeds": 3}),

@@ -96,17 +96,16 @@ def decided(
     panel: Panel,
     stockout: float,
     effects: bool = False,
-    ids: bool = True,
     levels: tuple[str, ...] = LEVELS,
     parts: dict[str, Any] | None = None,
     **settings: Any,
 ) -> np.ndarray:
-    """Orders of a ``PanelPolicy``; ids are columns for it, as they are categories for rivals."""
+    """Orders of a ``PanelPolicy``, which knows store and product, as rivals do."""
     if effects:
         panel = with_effects(panel)
     policy = hr.RobustPolicy(hr.Newsvendor(1, stockout), random_state=0, **(parts or {}))
     learned = hr.PanelPolicy(policy, BY, scaled=panel.past, levels=levels, **settings)
-    train, test = (_known(part, ids) for part in (panel.train, panel.test))
+    train, test = (_known(part) for part in (panel.train, panel.test))
     return np.maximum(learned.fit(train, panel.train["demand"]).predict(test), 0)
 
 
@@ -178,10 +177,9 @@ METHODS = {
 OURS = tuple(name for name in METHODS if name.startswith("hedgerow"))
 
 
-def _known(table: pd.DataFrame, ids: bool = False) -> pd.DataFrame:
-    """Columns for a ``PanelPolicy``; its group columns are no features, so ids come as text."""
-    words = {f"which_{name}": name[0] + table[name].astype(str) for name in BY} if ids else {}
-    return table.drop(columns=["series", "date", "demand"]).assign(**words)
+def _known(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns for a ``PanelPolicy``."""
+    return table.drop(columns=["series", "date", "demand"])
 
 
 def _level(stockout: float) -> float:
