@@ -10,6 +10,7 @@ from hedgerow.losses import Loss
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.panel_file import PANEL, read_panel
 from hedgerow.policy_file import storage, told_of, unpacked
+from hedgerow.policy_file.parts import Known
 from hedgerow.programs import refuse_in_forked_process
 
 
@@ -34,8 +35,10 @@ def load(
         If the file is damaged, or not what a policy file has to be: one sentence says where.
     """
     refuse_in_forked_process()
+    parts = tuple(parts)
+    Known(parts)  # refuses what is no part before anything is the file's fault
     arrays, about = storage.read(path)
     with told_of(path):
         if PANEL in about:
-            return read_panel(arrays, about, tuple(parts), loss)
+            return read_panel(arrays, about, parts, loss)
         return unpacked(RobustPolicy, arrays, about, parts, loss)
