@@ -40,7 +40,7 @@ class TestParts:
             (2000, 14.1, hr.ResidualNominal, 1000, 64),
             (4000, 20.0, hr.EmpiricalNominal, 2000, 64),
             (24_000, 49.0, hr.EmpiricalNominal, 3000, 256),
-            (10**6, 316.2, hr.EmpiricalNominal, 3000, 448),
+            (10**6, 316.2, hr.EmpiricalNominal, 3333, 384),
         ],
     )
     def test_defaults_grow_with_rows(self, rows, penalty, nominal, steps, batch):

@@ -305,7 +305,12 @@ def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
 def remark(problem: Problem, names: Any, *, model: bool) -> None:
     """Warn of features that never vary and, if ``model``, of what the model has to say."""
     constant = np.flatnonzero(problem.units.x_factor == 0)
-    read = {place for _, column in named_columns(problem.loss) for place in column.positions or ()}
+    read = {
+        place
+        for _, column in named_columns(problem.loss)
+        for term in column.positions or ()
+        for place in term
+    }
     constant = [place for place in constant if place not in read]  # those say what things cost
     if len(constant):
         listed = [str(i) if names is None else str(names[i]) for i in constant[:10]]

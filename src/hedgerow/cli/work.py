@@ -125,13 +125,14 @@ def fit(request: FitRequest) -> None:
 
 def decide(request: DecideRequest) -> None:
     """Add a policy's decisions to a table."""
+    out = None if request.out == "-" else Path(request.out)
+    folder = request.new.is_dir()
+    if out is not None and not folder:
+        check_table_target(out, overwrite=request.force)
     policy = load_stored(request.policy)
-    if isinstance(policy, PanelPolicy) and request.new.is_dir():
+    if isinstance(policy, PanelPolicy) and folder:
         panels.decide_folder(policy, request)
         return
-    out = None if request.out == "-" else Path(request.out)
-    if out is not None:
-        check_table_target(out, overwrite=request.force)
     table = read_table(request.new)
     if isinstance(policy, PanelPolicy):
         columns = panels.decide(policy, table, request)

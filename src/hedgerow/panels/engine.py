@@ -3,9 +3,9 @@
     tasks → (place of a task, what came of it), as they come
 
 Tasks are asked for when there is somebody to do them, so that only a few are in memory. Workers
-compute on one thread each, since arrays of a few series are too small to share. Results do not depend on who computed them, nor on how often a worker died on the way: a
-cluster gives what a dead one had to another; processes of this machine are not replaced, and the
-run ends with one sentence.
+compute on one thread each, since arrays of a few series are too small to share. Results do not
+depend on who computed them, nor on how often a worker died on the way: a cluster gives what a dead
+one had to another; processes of this machine are not replaced, and the run ends with one sentence.
 """
 
 from __future__ import annotations

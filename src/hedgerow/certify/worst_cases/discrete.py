@@ -127,6 +127,7 @@ def _moved(found: Evaluation, penalty: float) -> tuple[np.ndarray, np.ndarray]:
     for some, _, perturbed in found.moments.pieces(penalty):
         if perturbed.outcomes is not None:
             x[some] = np.asarray(perturbed.points)[0, :, 0]
-            y[some] = np.asarray(perturbed.outcomes)[0, :, :, 0]
+            # outcomes have room for more than there are
+            y[some] = np.asarray(perturbed.outcomes)[0, :, : y.shape[1], 0]
     owner, place = nominal.entry_context, nominal.entry_place
     return to_users(units, x, nominal.contexts)[owner], y[owner, place] * units.y_unit
