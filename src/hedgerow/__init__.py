@@ -38,10 +38,12 @@ if TYPE_CHECKING:
         InfiniteValueWarning,
         OutlierWarning,
         RecourseWarning,
+        SeenRowsWarning,
         ShortSeriesWarning,
         UnreadableSeriesWarning,
         UselessRuleWarning,
         VacuousCausalityWarning,
+        WideRadiusWarning,
     )
     from hedgerow.ambiguity import (
         ERM,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
         InfeasibleRadiusError,
         Sinkhorn,
     )
+    from hedgerow.certify.calibration import Calibration, calibrate
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
     from hedgerow.data import (
@@ -96,10 +99,12 @@ _MODULES = (
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
-    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
-    "UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning",
+    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning "
+    "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
+    "VacuousCausalityWarning WideRadiusWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
     "InfeasibleRadiusError KL Sinkhorn",
+    "certify.calibration": "Calibration calibrate",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",

@@ -187,6 +187,10 @@ class Ambiguity(Component):
         priced = self.penalty is not None or self.radius is not None
         return self.replace(penalty=penalty) if priced else self
 
+    def within(self, radius: float) -> Self | None:
+        """Return the model with this radius in place of its penalty; None: it has no radius."""
+        return None
+
     def least_discrepancy(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
     ) -> float | None:

@@ -72,6 +72,10 @@ class PenalisedAmbiguity(Ambiguity):
         """The radius at which points move by about as much as the data are spread."""
         return 1.0
 
+    def within(self, radius: float) -> Self:
+        """Return the model with this radius in place of its penalty."""
+        return self.replace(penalty=None, radius=radius)
+
     def power(self, radius: float) -> float:
         """Put a radius on the discrepancy's own scale: ρ^p for transport."""
         return radius
