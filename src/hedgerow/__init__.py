@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hedgerow.ambiguity import (
         ERM,
         KL,
+        Calibrated,
         CausalSinkhorn,
         CausalWasserstein,
         InadmissiblePenaltyError,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         Sinkhorn,
     )
     from hedgerow.certify.calibration import Calibration, calibrate
+    from hedgerow.certify.radii import RadiusMenu, RadiusWords, radius_in_words, radius_menu
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
     from hedgerow.data import (
@@ -102,9 +104,10 @@ _HOMES = {
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning "
     "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
     "VacuousCausalityWarning WideRadiusWarning",
-    "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
+    "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
     "InfeasibleRadiusError KL Sinkhorn",
     "certify.calibration": "Calibration calibrate",
+    "certify.radii": "RadiusMenu RadiusWords radius_in_words radius_menu",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",

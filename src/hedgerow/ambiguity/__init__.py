@@ -11,6 +11,7 @@ from hedgerow.ambiguity.penalised import (
     PenalisedAmbiguity,
 )
 from hedgerow.ambiguity.problem import Problem
+from hedgerow.ambiguity.radii import Calibrated, Moves, RadiusWish, Usual
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
@@ -21,6 +22,7 @@ __all__ = [
     "KL",
     "Ambiguity",
     "Budget",
+    "Calibrated",
     "CausalSinkhorn",
     "CausalWasserstein",
     "InadmissiblePenaltyError",
@@ -30,9 +32,11 @@ __all__ = [
     "LogReduction",
     "Mean",
     "MeanOfLogs",
+    "Moves",
     "PenalisedAmbiguity",
     "Perturbed",
     "Problem",
+    "RadiusWish",
     "Reduction",
     "Reweighting",
     "Risk",
@@ -41,5 +45,6 @@ __all__ = [
     "SinkhornAmbiguity",
     "Tilt",
     "TransportAmbiguity",
+    "Usual",
     "decide",
 ]

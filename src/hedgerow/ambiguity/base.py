@@ -30,6 +30,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import ABSENT, Component
 from hedgerow._warnings import HedgerowWarning
+from hedgerow.ambiguity.radii import Moves, RadiusWish
 from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
@@ -189,6 +190,21 @@ class Ambiguity(Component):
 
     def within(self, radius: float) -> Self | None:
         """Return the model with this radius in place of its penalty; None: it has no radius."""
+        return None
+
+    def radius_wish(self) -> RadiusWish | None:
+        """How the radius is to be found, if it is no number; None: there is nothing to find."""
+        return None
+
+    def settled(self, found: Any) -> Self:
+        """Return the model with the radius that another one, ``found``, has."""
+        return self
+
+    def moves(self, spare: float, share: float) -> Moves | None:
+        """Return what a discrepancy of ``spare`` beyond the least allows, for a share of rows.
+
+        Asked of the resolved model; in the data's units. None: the model does not say.
+        """
         return None
 
     def least_discrepancy(
