@@ -272,10 +272,12 @@ class RobustPolicy(BaseEstimator):
         ambiguity: Ambiguity | None = None,
         sample_weight: Any = None,
         censored: Any = None,
+        at: Any = None,
     ) -> Problem:
         """Return other data, ready for ``robust_value`` and ``worst_case`` of the learned rule.
 
         The data become a distribution as in fit; units, scales included, stay those of training.
+        With ``at`` it is what these data say of one context.
         """
         X = self.contexts(X)
         Y = self.outcomes(y, X)
@@ -284,7 +286,10 @@ class RobustPolicy(BaseEstimator):
         parts = fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own)
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
-        nominal = fitting.nominal_of(parts, X, Y, weights, censored)
+        if at is None:
+            nominal = fitting.nominal_of(parts, X, Y, weights, censored)
+        else:
+            nominal = fitting.nominal_at(parts, X, Y, weights, censored, self.contexts(at))
         return Problem.of(nominal, self.units_, parts.loss, parts.ambiguity)
 
     def posed(

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from hedgerow import _checks
+from hedgerow._warnings import WideRadiusWarning
 from hedgerow.ambiguity import InfeasibleRadiusError, Moves, Problem
 from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
@@ -36,8 +37,9 @@ FEW = 0.1
 """One row in ten."""
 NAMED = 3
 """Features that a sentence names."""
-WIDE = 1.5
-"""Spreads of an outcome: beyond it a radius allows every row to move farther than rows differ."""
+WIDE, OFTEN = 1.0, 0.5
+"""Spreads of an outcome that every row may be moved by, and shares of rows that one row in ten may
+become: a radius beyond them allows more than rows differ by."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,29 @@ def words_of(
     blur = f" (of which {number(smallest, 3)} is blur)" if smallest else ""
     text = f"Within a radius of {number(radius, 3)}{blur}: {'; or '.join(said) or 'nothing'}."
     return RadiusWords(radius, smallest, text, every, few, spreads)
+
+
+def wide_radius(problem: Problem, names: Sequence[str] | None) -> WideRadiusWarning | None:
+    """Return a warning that names what the model's radius allows, if that is farther than rows differ.
+
+    A radius that leaves nothing, and a model that does not say what it allows, get none.
+    """
+    if problem.given.radius is None or problem.model.moves(1.0, 1.0) is None:
+        return None
+    columns, outcomes = problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1]
+    named = [f"feature {j}" for j in range(columns)] if names is None else list(map(str, names))
+    called = ["the outcome"] if outcomes == 1 else [f"outcome {j + 1}" for j in range(outcomes)]
+    try:
+        found = words_of(problem, float(problem.given.radius), named, called)
+    except InfeasibleRadiusError:  # said when it is used
+        return None
+    often = found.moves_all.frequency or 0.0
+    if not (found.spreads > WIDE or often > OFTEN):
+        return None
+    return WideRadiusWarning(
+        f"{found.text} That is more than rows differ by, and such a hedge is dear: "
+        "hedgerow.radius_menu shows what radii cost; radius='auto' goes by the number of rows."
+    )
 
 
 def _far(shift: float, middle: float) -> str:
