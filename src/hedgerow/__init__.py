@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         TwoStageLP,
     )
     from hedgerow.lots import Lots
+    from hedgerow.monitoring import Watch, remember, watch
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
@@ -117,6 +118,7 @@ _HOMES = {
     "losses": "Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
     "TwoStageLP",
     "lots": "Lots",
+    "monitoring": "Watch remember watch",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",

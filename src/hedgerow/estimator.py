@@ -86,6 +86,11 @@ class RobustPolicy(BaseEstimator):
         Losses with a second stage: how exact the values seen in training were around the learned
         rule (``gap`` 0: exactly so), after at most three rounds. None for other losses, and not
         kept in policy files.
+    calibration_ : Calibration or None
+        How the radius was found, if ``radius="calibrated"`` was asked for; files keep its promise.
+    promise_, reference_, room_
+        What the policy is watched by (``hedgerow.remember``, ``hedgerow.watch``): a bound of the
+        mean cost, samples of history by column, and how far the model moves rows; None: not known.
     columns_ : dict or None
         How a table became X (``TableEncoder.to_json``) and what its outcomes are called, if the
         policy was told (``remember_columns``); kept in policy files.
@@ -421,6 +426,9 @@ class RobustPolicy(BaseEstimator):
         self.recourse_ = recourse
         self.columns_: dict | None = None
         self.calibration_: Calibration | None = None
+        self.promise_: float | None = None
+        self.reference_: np.ndarray | None = None
+        self.room_: float | None = None
         self._single_outcome = single_outcome
         self._key = key
         self._robust_value: RobustValue | None = None
@@ -433,6 +441,7 @@ class RobustPolicy(BaseEstimator):
         vars(self).update(learned)
         self.ambiguity_ = self.ambiguity_.within(found.radius) or self.ambiguity_
         self.calibration_ = found.calibration
+        self.promise_ = None if found.calibration is None else found.calibration.promise
         self._robust_value = None
         return self
 

@@ -408,9 +408,7 @@ def _labels(
             )
     horizon = _checks.count("horizon", horizon)
     if horizon > rows:
-        raise ValueError(
-            f"horizon={horizon} is longer than the {counted(rows, 'row')} there are."
-        )
+        raise ValueError(f"horizon={horizon} is longer than the {counted(rows, 'row')} there are.")
     first = rows % horizon  # the latest rows are kept
     return np.where(np.arange(rows) < first, -1, (np.arange(rows) - first) // horizon)
 

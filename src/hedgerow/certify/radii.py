@@ -26,7 +26,7 @@ from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.names import feature_names, outcome_names
-from hedgerow.describe.numbers import SPACE, number, percent
+from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import offered
 from hedgerow.kernels import Sobol
 
@@ -78,7 +78,7 @@ def words_of(
     radius = _checks.nonnegative("radius", radius)
     model, units = problem.model, problem.units
     given = with_radius(problem.given, 1.0)
-    least = _least(problem)
+    least = least_discrepancy(problem)
     spare = given.power(radius) - least
     smallest = float(given.root(max(least, 0.0)))
     if spare < 0:
@@ -138,7 +138,8 @@ def _far(shift: float, middle: float) -> str:
     return f"{size} ({percent(shift / middle, signed=True)})" if middle > shift * 1e-3 else size
 
 
-def _least(problem: Problem) -> float:
+def least_discrepancy(problem: Problem) -> float:
+    """Return what smearing points out takes by itself, for models that do."""
     with jax.enable_x64(True):
         about = (problem.units, problem.loss, problem.nominal, problem.setting(Sobol(1), None))
         return float(with_radius(problem.given, 1.0).least_discrepancy(*about) or 0.0)
@@ -148,7 +149,7 @@ def usual_radius(problem: Problem, rows: int) -> float:
     """Return the radius of "auto": how far the means of so many rows are uncertain, plus blur."""
     given = with_radius(problem.given, 1.0)
     beyond = given.power(given.usual_radius(problem.units, rows))
-    return float(given.root(max(_least(problem), 0.0) + beyond))
+    return float(given.root(max(least_discrepancy(problem), 0.0) + beyond))
 
 
 def radius_in_words(
@@ -257,7 +258,7 @@ def radius_menu(
     problem, named, rows = policy.posed(X, Y)
     if radii is None:
         given = with_radius(problem.given, 1.0)
-        least = max(_least(problem), 0.0)
+        least = max(least_discrepancy(problem), 0.0)
         beyond = given.power(usual_radius(problem, rows)) - least
         order = given.power(2.0) / given.power(1.0)  # 2^p: what doubling a radius multiplies by
         radii = [given.root(least + beyond * order**step) for step in (-2.0, -1.0, 0.0, 1.0, 2.0)]

@@ -138,9 +138,7 @@ def _reach(moments: Moments, cost: float, floor: float, before: _Place | None) -
     return _Place(position, penalty, used, dual.value + penalty * used, dual)
 
 
-def _ends(
-    rising: Callable[[float], float], start: float, step: float
-) -> tuple[float, float]:
+def _ends(rising: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
     """Return ends within ± ``SEARCH`` between which a rising function changes its sign, if it does."""
     low = high = float(np.clip(start, -SEARCH, SEARCH))
     while rising(high) < 0 and high < SEARCH:

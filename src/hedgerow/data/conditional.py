@@ -70,7 +70,7 @@ def _place(contexts: np.ndarray, context: np.ndarray) -> int:
 def _made_up(Y: np.ndarray) -> np.ndarray:
     """An outcome among the others that none of them equals."""
     middle = np.sort(Y, axis=0)[(len(Y) - 1) // 2]
-    above = np.min(np.where(Y > middle, Y, np.inf), axis=0)
-    below = np.max(np.where(Y < middle, Y, -np.inf), axis=0)
+    above = np.min(np.where(middle < Y, Y, np.inf), axis=0)
+    below = np.max(np.where(middle > Y, Y, -np.inf), axis=0)
     other = np.where(np.isfinite(above), above, np.where(np.isfinite(below), below, middle))
     return middle + ODD * (other - middle)

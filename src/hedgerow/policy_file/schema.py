@@ -221,6 +221,9 @@ def component(where: str, value: Any) -> None:
 
 # --------------------------------------------------------------------------- the whole
 
+WATCHED = ("promise", "room")
+"""What policies are watched by; entries that files from before have not."""
+
 DESCRIPTION: dict[str, Check] = {
     "format": whole(1),
     "hedgerow": text,
@@ -235,12 +238,13 @@ DESCRIPTION: dict[str, Check] = {
     "status": text,
     "robust_value": optional(_of_dataclass(RobustValue, without="ray")),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    **{name: optional(number) for name in WATCHED},
 }
 
 
 def check(arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
     """Raise ``Wrong`` unless arrays and description are as declared, and agree on sizes."""
-    record(DESCRIPTION)("the description", about)
+    record(DESCRIPTION, set(DESCRIPTION) - set(WATCHED))("the description", about)
     sizes = _check_arrays(arrays, diverged=about["status"] == "diverged")
     columns = about["columns"]
     told = [
@@ -263,7 +267,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
-    expected |= {"errors"} & set(arrays)
+    expected |= {"errors", "reference"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -291,6 +295,11 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
         raise Wrong("errors must be float64 with one axis")
     if not np.all(np.isfinite(errors)):
         raise Wrong("errors must be finite")
+    reference = arrays.get("reference", np.zeros((1, sizes["d"] + sizes["y"])))
+    if reference.dtype != np.float64 or reference.shape[1:] != (sizes["d"] + sizes["y"],):
+        raise Wrong("reference must be float64 with a column per feature and outcome")
+    if not len(reference) or not np.all(np.isfinite(reference)):
+        raise Wrong("reference must have rows, of finite numbers")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":
