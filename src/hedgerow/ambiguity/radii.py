@@ -2,13 +2,13 @@
 
 ``radius="auto"``: how far the means of as many rows are uncertain, with probability 95 %,
 
-    transport:   ρ^p = least + ‖Δ‖_p^p  at  ‖Δ‖_2² = χ²_k·mean((spread/scale)²)/n,   k columns, n rows
+    transport:   ρ^p = least + ‖Δ‖_p^p  at  ‖Δ‖_2² = χ²_k·mean((spread/scale)²)/n,  k columns, n rows
     divergence:  ρ = χ²_1/(2n)
 
-so it falls with the root of rows, grows with that of features, and is no wider in a hundred features
-than their means are (robust Wasserstein profiles: Blanchet, Kang & Murthy 2019; empirical likelihood:
-Duchi, Glynn & Namkoong 2021). ``radius="calibrated"``, or ``Calibrated(level=…)``: the smallest one
-whose value covers the next rows' mean cost (``certify.calibration``).
+so it falls with the root of rows, grows with that of features, and is no wider in a hundred
+features than their means are (robust Wasserstein profiles: Blanchet, Kang & Murthy 2019; empirical
+likelihood: Duchi, Glynn & Namkoong 2021). ``radius="calibrated"``, or ``Calibrated(level=…)``: the
+smallest one whose value covers the next rows' mean cost (``certify.calibration``).
 """
 
 from __future__ import annotations

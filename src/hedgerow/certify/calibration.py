@@ -5,8 +5,8 @@
     radius   = the smallest ρ with  v(ρ) ≥ promise                        (``reaching``)
 
 Since v rises with ρ, "the next block costs at most v(ρ)" is monotone in ρ, so choosing ρ by it is
-conformal risk control, and all that is random in it is the rank of one block among B + 1. A block is
-``horizon`` rows in a row, or what a label says. Where blocks come from:
+conformal risk control, and all that is random in it is the rank of one block among B + 1. A block
+is ``horizon`` rows in a row, or what a label says. Where blocks come from:
 
     given     rows that the policy has not seen: the guarantee is exact
     folds     policies learned without one fold of blocks each, judged on it
@@ -156,7 +156,7 @@ class Calibration:
         return require_pandas().DataFrame(found | {"excess": self.excess, "kept": kept})
 
     def promise_at(self, level: float) -> float:
-        """Return the promise at another level from the same blocks; infinite if they are too few."""
+        """Return the promise at another level from these blocks; infinite if they are too few."""
         if self.method != "blocks":
             raise ValueError("Other levels are read off blocks; calibrate again for this method.")
         place = conformal.rank(self.blocks, _below_one("level", level), self.confidence)
@@ -324,7 +324,7 @@ def held_out_costs(
 
 
 def nominal_cost(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray) -> float:
-    """Return the policy's mean cost under the nominal it was trained on, else that of these rows."""
+    """Return the mean cost under the nominal that was trained on, else that of these rows."""
     problem = _problem(policy, X, Y, ERM())
     return certify(problem, policy.rule_, jax.random.key(0, impl="rbg")).robust.nominal
 

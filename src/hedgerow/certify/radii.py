@@ -110,7 +110,7 @@ def words_of(
 
 
 def wide_radius(problem: Problem, names: Sequence[str] | None) -> WideRadiusWarning | None:
-    """Return a warning that names what the model's radius allows, if that is farther than rows differ.
+    """Warn of a radius that allows more than rows differ by; the sentence says what it allows.
 
     A radius that leaves nothing, and a model that does not say what it allows, get none.
     """

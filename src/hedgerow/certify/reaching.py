@@ -2,13 +2,13 @@
 
     v(ρ) = inf_λ { λ·ρ̄ + F_λ } ≥ c   ⟺   ρ̄ ≥ sup_λ (c − F_λ)/λ
 
-With t = 1/λ the right-hand side is sup_t { c·t − t·F_{1/t} }, the convex conjugate of the perspective
-of F: concave in t, and at its maximum the worst case at price λ costs exactly c,
+With t = 1/λ the right-hand side is sup_t { c·t − t·F_{1/t} }, the convex conjugate of the
+perspective of F: concave in t, and at its maximum the worst case at price λ costs exactly c,
 
     E(λ) = F_λ − λ·F'_λ = c.
 
-So one search over penalties gives the radius of a cost, where a search over radii would nest another
-in it. F comes from the same nodes as the certified value (``value.py``), added until its error is
+So one search over penalties gives the radius of a cost, where a search over radii would nest
+another in it. F comes from the same nodes as the certified value (``value.py``), added until its error is
 within the tolerance. This error is numerical; what sampling adds is for ``calibration`` to say.
 """
 
@@ -139,7 +139,7 @@ def _reach(moments: Moments, cost: float, floor: float, before: _Place | None) -
 
 
 def _ends(rising: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
-    """Return ends within ± ``SEARCH`` between which a rising function changes its sign, if it does."""
+    """Return ends within ± ``SEARCH`` between which a rising function changes sign, if it does."""
     low = high = float(np.clip(start, -SEARCH, SEARCH))
     while rising(high) < 0 and high < SEARCH:
         low, high, step = high, min(high + step, SEARCH), 2 * step

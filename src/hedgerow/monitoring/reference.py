@@ -69,7 +69,7 @@ def _room(policy: RobustPolicy, X: Any, Y: Any) -> float | None:
 def reference_of(
     policy: RobustPolicy, X: Any, Y: Any, *, unseen: bool = False, seed: int = 0
 ) -> Reference:
-    """Sample columns of a history; with ``unseen`` rows also how far outcomes were off decisions."""
+    """Sample columns of a history; with ``unseen`` rows also what decisions were off by."""
     _checks.fitted_policy(policy)
     columns = columns_of(policy, X, Y, residuals=unseen)
     rng = np.random.default_rng(seed)

@@ -1,11 +1,11 @@
-"""Watching a policy: has the mean cost passed its bound, has the data moved, and what has moved?
+"""Watching a policy: whether the mean cost has passed its bound, and what has moved.
 
 Three questions, each with its own kind of answer:
 
 cost      Is E[cost | past] ≤ bound? A test that may be looked at every day (``evidence``).
-shift     Are new rows exchangeable with history, column by column? Likewise; the columns' evidence
-          is averaged, and those that would pass alone are named.
-distance  How far are recent rows? Column by column in one dimension, in units of the transport cost,
+shift     Are new rows exchangeable with history, column by column? Likewise; the columns'
+          evidence is averaged, and those that would pass alone are named.
+distance  How far are recent rows? Column by column, in units of the transport cost,
 
               Σ_j W_p^p(column j)  ≤  W_p^p(rows),
 
@@ -319,8 +319,8 @@ def _distances(
 ) -> tuple[float, float, np.ndarray]:
     """How far apart all columns with a scale are and its p-value; how far each is.
 
-    W_p^p of each column in its scale, and their sum, less what chance makes of samples of history as
-    long as the recent rows, except for a share ``level`` of them.
+    W_p^p of each column in its scale, and their sum, less what chance makes of samples of history
+    as long as the recent rows, except for a share ``level`` of them.
     """
     rng = np.random.default_rng(seed)
     levels = (np.arange(LEVELS) + 0.5) / LEVELS
