@@ -55,7 +55,7 @@ def one_store(rows):
         promised = {}
         for level in LEVELS:
             place = conformal.rank(len(excess), level)
-            if 0 < len(excess) and place <= len(excess):
+            if len(excess) > 0 and place <= len(excess):
                 promised[str(level)] = nominal + sorted(excess)[place - 1]
         found.append(
             {"month": str(month), "cost": cost, "nominal": nominal, "promised": promised}

@@ -2,7 +2,7 @@
 
 ``radius="auto"``: how far the means of as many rows are uncertain, with probability 95 %,
 
-    transport:   ρ^p = least + ‖Δ‖_p^p  at  ‖Δ‖_2² = χ²_k·mean((spread/scale)²)/n,  k columns, n rows
+    transport:   ρ^p = least + ‖Δ‖_p^p  at  ‖Δ‖_2² = χ²_k·mean((spread/scale)²)/n, k columns, n rows
     divergence:  ρ = χ²_1/(2n)
 
 so it falls with the root of rows, grows with that of features, and is no wider in a hundred

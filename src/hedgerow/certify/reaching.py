@@ -8,8 +8,8 @@ perspective of F: concave in t, and at its maximum the worst case at price λ co
     E(λ) = F_λ − λ·F'_λ = c.
 
 So one search over penalties gives the radius of a cost, where a search over radii would nest
-another in it. F comes from the same nodes as the certified value (``value.py``), added until its error is
-within the tolerance. This error is numerical; what sampling adds is for ``calibration`` to say.
+another in it. F comes from the same nodes as the certified value (``value.py``), added until its
+error is within the tolerance. This error is numerical; what sampling adds is for ``calibration``.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class RadiusFinder:
         if self.sample_weight is not None or self.censored is not None:
             given = "sample_weight" if self.sample_weight is not None else "censored"
             raise ValueError(
-                "radius='calibrated' counts blocks of rows that were seen in full and count alike; it "
-                f"does not understand {given}: give a radius as a number."
+                "radius='calibrated' counts blocks of rows that were seen in full and count alike; "
+                f"it does not understand {given}: give a radius as a number."
             )
         asked: dict[str, Any] = {
             "level": wish.level,

@@ -10,7 +10,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
+from hedgerow.ambiguity import (
+    ERM,
+    KL,
+    Ambiguity,
+    Calibrated,
+    CausalSinkhorn,
+    CausalWasserstein,
+    Sinkhorn,
+)
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
@@ -97,7 +105,7 @@ def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
         "penalty": default.penalty if request.penalty is None else request.penalty
     }
     if request.radius is not None:
-        form = {"radius": request.radius}
+        form = {"radius": radius_of(request)}
     if request.model_kind == "kl":
         return KL(**form, loss_scale="auto")
     order = default.order if request.order is None else request.order
@@ -106,6 +114,16 @@ def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
     kind = CausalSinkhorn if request.model_kind == "causal-sinkhorn" else Sinkhorn
     epsilon = default.epsilon if request.epsilon is None else request.epsilon
     return kind(**form, epsilon=epsilon, order=order, **AUTO)
+
+
+def radius_of(request: FitRequest) -> Any:
+    """The radius that was asked for: a number, or how to find one."""
+    if request.radius == "calibrated":
+        asked = {"level": request.level and float(request.level), "horizon": request.horizon}
+        if request.search == "time":
+            asked["held_out"] = "rolling"
+        return Calibrated(**{name: given for name, given in asked.items() if given is not None})
+    return request.radius if request.radius == "auto" else float(request.radius or "nan")
 
 
 def _ambiguity_of_panels(request: FitRequest, rows: int) -> Ambiguity:

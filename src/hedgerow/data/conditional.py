@@ -5,8 +5,8 @@
 The context is laid among the rows with a weight that changes nothing, the nominal is built as
 always, and what it has made of that context is taken out: the predicted mean and residuals of
 ``ResidualNominal``, the outcomes of its neighbours, of its cell, or of rows equal to it. The
-made-up outcome that the context came with is left out; a nominal that has no other says nothing of new
-contexts, and is refused with that sentence.
+made-up outcome that the context came with is left out; a nominal that has no other says nothing of
+new contexts, and is refused with that sentence.
 """
 
 from __future__ import annotations
