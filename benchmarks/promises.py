@@ -84,13 +84,13 @@ def held_out(policy, X, y, labels, way):
     return held_out_costs(policy, X, y, labels, way, 5)
 
 
-def promises(costs, horizon):
+def promises(costs, horizon, levels=LEVELS):
     """Promises of all methods at all levels."""
     from hedgerow.certify import conformal
 
     ordered = np.sort(costs.excess)
     found = {"blocks": {}, "bootstrap": {}, "concentration": {}}
-    for level in LEVELS:
+    for level in levels:
         place = conformal.rank(len(ordered), level)
         bounds = {
             "blocks": ordered[place - 1] if place <= len(ordered) else math.inf,
@@ -163,10 +163,12 @@ def main():
 
         curve(FOLDER)
     else:
+        from benchmarks.promised_curve import report_curve
         from benchmarks.promised_months import report
 
         report_newsvendor()
         report(FOLDER)
+        report_curve(FOLDER)
 
 
 if __name__ == "__main__":

@@ -311,14 +311,14 @@ class RobustPolicy(BaseEstimator):
                     "Policy files hold no training data: give X and Y to be asked about."
                 )
             problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
-            return problem, self, len(self.nominal_.outcomes)
+            return problem, self, len(self.nominal_.contexts)
         asked = cast(Any, clone(self))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HedgerowWarning)  # training says it
             _, problem, _ = asked._pose(X, y, sample_weight, censored)
         asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
         asked.columns_ = None
-        return problem, asked, len(problem.nominal.outcomes)
+        return problem, asked, len(_checks.outcomes(y))
 
     def retrained(self, ambiguity: Ambiguity, X: Any, y: Any) -> Self:
         """Return a policy with another model, trained on this history."""

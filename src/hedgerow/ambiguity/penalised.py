@@ -111,6 +111,11 @@ class PenalisedAmbiguity(Ambiguity):
         """ρ̄ and the smallest penalty."""
         if self.radius is None:
             return None
+        if self.radius_wish() is not None:
+            raise ValueError(
+                f"radius={self.radius!r} is found when a policy is fitted with it; here give a "
+                "number, such as the radius of hedgerow.calibrate."
+            )
         _checks.within_reach("radius", self.radius, self.radius_unit(units), 0.0, LARGEST_RADIUS)
         least = self.least_discrepancy(units, loss, nominal, setting)
         excess = self.power(float(self.radius)) - least

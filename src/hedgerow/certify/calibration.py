@@ -398,13 +398,17 @@ def _labels(
                 f"blocks must label each of {counted(rows, 'row')}; got shape {found.shape}."
             )
         return found
-    judged = rows * folds // (folds + 1) if held_out == "rolling" else rows
+    asked = {
+        "given": needed,
+        "folds": max(needed, folds + 1),
+        "rolling": (folds + 1) * -(-needed // folds),  # the first part is only learned from
+    }[held_out]
     if horizon is None:
-        horizon = judged // needed
+        horizon = rows // asked
         if horizon < 1:
             raise ValueError(
-                f"The level needs {counted(needed, 'held-out block')}, of a row each at least, but "
-                f"there are {counted(judged, 'row')} to hold out: ask for a lower level."
+                f"The level needs {counted(asked, 'block')}, of a row each at least, but there are "
+                f"{counted(rows, 'row')}: bring more history, or ask for a lower level."
             )
     horizon = _checks.count("horizon", horizon)
     if horizon > rows:

@@ -11,8 +11,7 @@ and, given the blocks, except for a share 1 − confidence of all histories,
 
 The first is conformal risk control as well, whose loss is here 0 or 1 (Vovk, Gammerman & Shafer
 2005; Angelopoulos, Bates, Fisch, Lei & Schuster 2024); the second is learn-then-test with exact
-binomial tails (Angelopoulos, Bates, Candès, Jordan & Lei 2025), or a one-sided tolerance limit (Wilks
-1941).
+binomial tails (Angelopoulos, Bates, Candès, Jordan & Lei 2025), or a tolerance limit (Wilks 1941).
 
 ``bootstrap`` and ``concentration`` treat rows instead of blocks and hold for large samples only.
 """

@@ -114,7 +114,9 @@ def wide_radius(problem: Problem, names: Sequence[str] | None) -> WideRadiusWarn
 
     A radius that leaves nothing, and a model that does not say what it allows, get none.
     """
-    if problem.given.radius is None or problem.model.moves(1.0, 1.0) is None:
+    if problem.given.radius is None or problem.given.radius_wish() is not None:
+        return None
+    if problem.model.moves(1.0, 1.0) is None:
         return None
     columns, outcomes = problem.nominal.contexts.shape[1], problem.nominal.outcomes.shape[1]
     named = [f"feature {j}" for j in range(columns)] if names is None else list(map(str, names))

@@ -84,7 +84,7 @@ def columns_of(policy: RobustPolicy, X: Any, Y: Any, *, residuals: bool) -> np.n
     outcomes = policy.outcomes(Y, contexts)
     parts = [contexts, outcomes]
     if residuals and policy.n_decisions_ == policy.n_outcomes_:
-        parts.append(outcomes - policy.predict(contexts).reshape(len(contexts), -1))
+        parts.append(outcomes - policy.predict(X).reshape(len(contexts), -1))
     return np.hstack(parts)
 
 
