@@ -57,7 +57,8 @@ class Reweighting(InPlace, PenalisedAmbiguity):
 
     def moves(self, spare: float, share: float) -> Moves:
         """How often a tenth of rows may occur: v(ρ) of a loss that is 1 there and 0 elsewhere."""
-        losses, mass = np.array([1.0, 0.0]), np.array([TENTH, 1 - TENTH])
+        losses: Any = np.array([1.0, 0.0])
+        mass: Any = np.array([TENTH, 1 - TENTH])
 
         def dual(position: float) -> float:
             penalty = float(np.exp(position))
@@ -65,5 +66,5 @@ class Reweighting(InPlace, PenalisedAmbiguity):
 
         with jax.enable_x64(True):
             # convex in the penalty, so it has one valley in its logarithm
-            found = minimize_scalar(dual, bounds=(-12.0, 12.0), method="bounded")
+            found: Any = minimize_scalar(dual, bounds=(-12.0, 12.0), method="bounded")
         return Moves(frequency=min(float(np.min(found.fun)), 1.0))

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 from scipy.optimize import root_scalar
 
-from hedgerow.ambiguity import Ambiguity, Problem
+from hedgerow.ambiguity import Ambiguity, PenalisedAmbiguity, Problem
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner
 from hedgerow.certify.value import SEARCH, _choose_contexts, penalty_needed
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
     status: str
 
 
-def with_radius(model: Ambiguity, radius: float) -> Ambiguity:
+def with_radius(model: Ambiguity, radius: float) -> PenalisedAmbiguity:
     """Return the model with a radius, or say that it has none."""
     needed = "A radius is chosen among those of a model that has one (hedgerow.CausalSinkhorn does)"
     return offered(model.within(radius), model, "within", needed)
@@ -59,11 +59,12 @@ def radius_reaching(
     problem: Problem, rule: FittedRule, cost: float, key: PRNGKeyArray, tolerance: float = 5e-3
 ) -> Reached:
     """Find the smallest radius within which the worst case costs at least so much on average."""
-    problem = problem.against(with_radius(problem.given, 1.0))
+    model = with_radius(problem.given, 1.0)
+    problem = problem.against(model)
     problem.cover(rule)
     planner = NodePlanner(problem, rule, None)
     unit, wanted = problem.units.loss_unit, cost / problem.units.loss_unit
-    model, about = problem.given, (problem.units, problem.loss, problem.nominal)
+    about = (problem.units, problem.loss, problem.nominal)
     with jax.enable_x64(True):
         found: _Place | None = None
         least = floor = doubt = 0.0

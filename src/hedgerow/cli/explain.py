@@ -184,7 +184,7 @@ def _print_at_worst(asked: Explained, place: int) -> None:
     if asked.units is not None or not names or any(name not in asked.shown for name in names):
         return
     Y = asked.shown[names].to_numpy(float)
-    known = np.isfinite(Y).all(axis=1)
+    known = np.array(np.isfinite(Y).all(axis=1))
     known[place] = False  # it is not known when deciding
     try:
         with warnings.catch_warnings():

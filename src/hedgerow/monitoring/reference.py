@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from hedgerow import _checks
 from hedgerow.certify.radii import least_discrepancy
+from hedgerow.certify.reaching import with_radius
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
@@ -55,13 +56,13 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
 
 def _room(policy: RobustPolicy, X: Any, Y: Any) -> float | None:
     """What a radius, or the worst case at the penalty, spends beyond what smearing takes."""
-    given = policy.given_
     one = policy.ambiguity_.moves(1.0, 1.0)
     if one is None or one.outcomes is None:
         return None
-    spent = policy.robust_value_.discrepancy
-    if given.radius is not None:
-        spent = given.power(float(given.radius))
+    given = with_radius(policy.given_, 1.0)
+    radius, spent = policy.given_.radius, policy.robust_value_.discrepancy
+    if radius is not None:
+        spent = given.power(float(radius))
     spare = max((spent or 0.0) - least_discrepancy(policy.problem(X, Y)), 0.0)
     return float(given.root(spare))
 

@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
+from hedgerow.certify.reaching import with_radius
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.describe.numbers import counted, listed, number
@@ -234,7 +235,7 @@ def watch(
     spent = np.zeros(len(costs)) if spent is None else spent
     each = np.zeros((len(columns), columns.shape[1]))
     for j in np.flatnonzero(~ignored):
-        sign = 1 - 2 * conformal_ranks(known.samples[:, j], columns[:, j], random_state + j)
+        sign = 1 - 2 * conformal_ranks(known.samples[:, j], columns[:, j], random_state + int(j))
         each[:, j] = evidence(np.stack([sign, -sign], axis=1))
     used = np.flatnonzero(~ignored)
     shift = np.logaddexp.reduce(each[:, used], axis=1) - math.log(max(len(used), 1))
@@ -304,7 +305,7 @@ def _measure(policy: RobustPolicy) -> tuple[np.ndarray, float, float | None]:
     one = model.moves(1.0, 1.0)
     if one is None or one.outcomes is None or one.contexts is None:
         return np.append(units.x_spread, units.y_spread), 2.0, None
-    order = math.log2(model.power(2.0))
+    order = math.log2(with_radius(model, 1.0).power(2.0))
     room = getattr(policy, "room_", None)
     return np.append(one.contexts, one.outcomes), order, room
 
