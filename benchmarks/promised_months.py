@@ -123,7 +123,9 @@ def report(folder):
                 entry[1] += 1
                 if one["cost"] > promised:
                     entry[0] += 1
-                    entry[2].append((one["cost"] / promised, one["demand"] / max(one["before"], 1.0)))
+                    entry[2].append(
+                        (one["cost"] / promised, one["demand"] / max(one["before"], 1.0))
+                    )
     for month, (bad, count, facts) in sorted(broken.items()):
         if bad:
             over, demand = np.mean(facts, axis=0)
