@@ -1,6 +1,15 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
+from hedgerow.ambiguity.base import (
+    Ambiguity,
+    Budget,
+    Inner,
+    Kernels,
+    Perturbed,
+    Setting,
+    Tilt,
+    decide,
+)
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.erm import ERM
@@ -25,6 +34,7 @@ __all__ = [
     "CausalWasserstein",
     "InadmissiblePenaltyError",
     "InfeasibleRadiusError",
+    "Inner",
     "Kernels",
     "LogOfMean",
     "LogReduction",

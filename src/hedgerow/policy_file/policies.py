@@ -28,7 +28,7 @@ from hedgerow.losses import Loss
 from hedgerow.policy_file import schema, storage
 from hedgerow.policy_file.parts import Known, PolicyFileError, describe
 from hedgerow.policy_file.schema import PARTS, RULE, Wrong
-from hedgerow.rules import Constant, FittedRule, Rule, SoftForest, Start
+from hedgerow.rules import Constant, FittedRule, Hardening, Rule, SoftForest, Start
 from hedgerow.solvers import Solver
 
 KINDS = {
@@ -71,6 +71,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "robust_value": {n: describe(part) for n, part in value.items() if n != "ray"} or None,
         "columns": policy.columns_,
     }
+    if policy.hardening_ is not None:
+        about["hardening"] = {n: describe(part) for n, part in asdict(policy.hardening_).items()}
     try:
         schema.check(arrays, {"format": storage.FORMAT, **about})
         _decision_set(policy)
@@ -115,6 +117,9 @@ def unpacked(
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
     policy.recourse_ = None
+    told = about.get("hardening")
+    if told:
+        policy.hardening_ = Hardening(**{n: known.revive(part) for n, part in told.items()})
     policy._errors = arrays.get("errors")
     policy._single_outcome = about["single_outcome"]
     value = about["robust_value"]

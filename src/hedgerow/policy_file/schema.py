@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.certify.value import RobustValue
+from hedgerow.rules import Hardening
 
 PARTS = ("loss", "ambiguity", "rule", "nominal", "solver")
 RULE = "rule."
@@ -199,7 +200,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
 }
 
 
-def _of_dataclass(kind: type, without: str) -> Check:
+def _of_dataclass(kind: type, without: str = "") -> Check:
     """The fields of a dataclass, by their annotations; those with a default may be missing."""
     plain = {"float": number, "int": whole(0), "str": text, "bool": flag}
     known, required = {}, set()
@@ -235,12 +236,15 @@ DESCRIPTION: dict[str, Check] = {
     "status": text,
     "robust_value": optional(_of_dataclass(RobustValue, without="ray")),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    "hardening": optional(_of_dataclass(Hardening)),
 }
+LATER = {"hardening"}
+"""Entries that files of earlier versions do not have."""
 
 
 def check(arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
     """Raise ``Wrong`` unless arrays and description are as declared, and agree on sizes."""
-    record(DESCRIPTION)("the description", about)
+    record(DESCRIPTION, set(DESCRIPTION) - LATER)("the description", about)
     sizes = _check_arrays(arrays, diverged=about["status"] == "diverged")
     columns = about["columns"]
     told = [
