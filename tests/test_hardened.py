@@ -105,7 +105,7 @@ def test_what_does_not_need_them_answers(soft, hard):
 
 @pytest.mark.slow
 def test_its_robust_value_is_that_of_its_steps():
-    """One feature: a step function, whose expectations under the kernel are those of a fine grid."""
+    """One feature: a step function, whose expectations are those of a fine grid."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=30)
     y = 5 + np.where(x > 0, 3.0, 0.0) + 0.3 * rng.normal(size=30)

@@ -16,8 +16,8 @@ from hedgerow.stored import load
 GROUP = "hedgerow.parts"
 
 
-def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
-    """Read a policy file, with its own parts and those of installed packages."""
+def installed_parts() -> list[type]:
+    """Return the parts that installed packages offer."""
     parts = []
     for entry in entry_points(group=GROUP):
         try:
@@ -29,7 +29,12 @@ def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
                 f"The part {entry.name} of {package} cannot be loaded ({why}): install it again, "
                 "or remove it."
             ) from error
-    return load(path, parts=parts)
+    return parts
+
+
+def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
+    """Read a policy file, with its own parts and those of installed packages."""
+    return load(path, parts=installed_parts())
 
 
 def load_policy(path: Path) -> RobustPolicy:

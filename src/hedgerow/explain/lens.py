@@ -3,7 +3,8 @@
     f(x) = z_unit · rule( (x − centre)·factor ),      ∂f/∂x_j = factor_j · ∂f/∂x̃_j
 
 Rules that are trees have their derivatives in closed form (``FittedRule.trees``), hard trees jumps
-in their place; others are differentiated by JAX. Work is done in pieces of bounded size, whatever the number of rows.
+in their place; others are differentiated by JAX. Work is done in pieces of bounded size, whatever
+the number of rows.
 """
 
 from __future__ import annotations

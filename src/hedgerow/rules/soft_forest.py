@@ -1,4 +1,4 @@
-"""Soft regression forests as the user describes them (paper: SRF); ``rules.forest`` is what is fitted.
+"""Soft regression forests as the user describes them (paper: SRF); ``rules.forest`` is fitted.
 
 Beginnings. A forest that begins with random gates spends its first steps on finding out where to
 look, and by then has learned noise. Gates may begin along the directions in which outcomes rise

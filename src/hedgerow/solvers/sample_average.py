@@ -3,9 +3,10 @@
     F̂(θ) = T · Σ_k m_k log (1/M) Σ_j exp( e_k(θ; node_kj) )                       (paper: f-saa)
 
 The sampled objective is a plain function of the parameters, in float64, with its gradient, over all
-contexts. Or over N1 of them, drawn with replacement by their masses (``contexts``), as in the
-paper's SAA, each draw with nodes of its own. With dense nodes, such as Gauss's, it is the true objective as far as anyone can tell; its
-minimum over few nodes is low by about its log-averages' variance/(2·nodes).
+contexts; or over N1 of them, drawn with replacement by their masses (``contexts``), as in the
+paper's SAA, each draw with nodes of its own. With dense nodes, such as Gauss's, it is the true
+objective as far as anyone can tell; its minimum over few nodes is low by about its log-averages'
+variance/(2·nodes).
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class SampleAverage:
 
 
 class _Sample(NamedTuple):
-    """Contexts, all or drawn, in pieces of one length, the last ones padded with massless contexts."""
+    """Contexts, all or drawn, in pieces of one length, padded with contexts without mass."""
 
     objective: Objective
     pieces: Int[Array, "pieces c"]

@@ -2,7 +2,8 @@
 
 The robust objective is three nested expectations (``constants``): the paper states how steep the
 three are, how many samples their averages need (``sampling``), which steps stochastic gradients may
-take (``steps``) and how fast they then converge (``convergence``). How steep a soft forest is follows from one walk down a tree (``forests``).
+take (``steps``) and how fast they then converge (``convergence``). How steep a soft forest is
+follows from one walk down a tree (``forests``).
 
 ``docs/theory.md`` says what was found right, loose and wrong in the printed statements.
 """

@@ -1,4 +1,4 @@
-"""How fast the printed algorithm converges, with its constant written out (paper: theo-scsc-conver).
+"""How fast the printed algorithm converges, its constant written out (paper: theo-scsc-conver).
 
     (1/K) Σ_k E‖∇F(θ_k)‖² ≤ C_const/√K,      hence ≤ ε² after K = C_const²/ε⁴ steps.
 
