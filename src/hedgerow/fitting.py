@@ -313,16 +313,20 @@ def harden(
     """
     needed = "Only rules with gates can be hardened"
     hard = offered(policy.rule_.hardened(), policy.rule_, "hardened", needed)
-    nominal = getattr(policy, "nominal_", None)
-    if contexts is None and nominal is None:
-        raise ValueError(
-            "Policy files hold no training data, so how alike the two decide cannot be told: give "
-            "contexts, policy.hardened(X)."
-        )
-    mass = nominal.context_mass if contexts is None else np.ones(len(contexts))
-    x = policy.units_.contexts(nominal.contexts if contexts is None else contexts, np.float64)
-    decided = (rule.decide(x) * policy.units_.z_unit for rule in (hard, policy.rule_))
-    return hard, Hardening.between(*decided, tolerance, mass)
+    if contexts is None:
+        nominal = getattr(policy, "nominal_", None)
+        if nominal is None:
+            raise ValueError(
+                "Policy files hold no training data, so how alike the two decide cannot be told: "
+                "give contexts, policy.hardened(X)."
+            )
+        contexts, mass = nominal.contexts, nominal.context_mass
+    else:
+        mass = np.ones(len(contexts))
+    units = policy.units_
+    x = units.contexts(contexts, np.float64)
+    crisp, soft = (rule.decide(x) * units.z_unit for rule in (hard, policy.rule_))
+    return hard, Hardening.between(crisp, soft, tolerance, mass)
 
 
 def remark(problem: Problem, names: Any, *, model: bool) -> None:

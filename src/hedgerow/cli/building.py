@@ -133,7 +133,7 @@ def _read(where: str, value: Any, hint: Any) -> Any:
     if value == NONE and (allowed is None or NoneType in allowed):
         return None
     fits = allowed is None or type(value) in allowed
-    if not fits and not (type(value) is int and float in allowed):
+    if allowed is not None and not fits and not (type(value) is int and float in allowed):
         words = [WORDS[kind] for kind in WORDS if kind in allowed]
         raise ValueError(
             f"{where} must be {' or '.join(words) or 'a table with a part'}, got {value!r}."

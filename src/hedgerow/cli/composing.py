@@ -183,8 +183,8 @@ def depth_in(text: str | None) -> int | tuple[int, ...] | None:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"--depth must be a whole number, or several as in 2,3,5; got {text!r}.")
-    depths = tuple(int(part) for part in parts)
-    return depths if len(depths) > 1 else depths[0]
+    depths = [int(part) for part in parts]
+    return tuple(depths) if len(depths) > 1 else depths[0]
 
 
 def _over(

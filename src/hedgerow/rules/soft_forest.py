@@ -103,8 +103,9 @@ class SoftForest(Rule):
     def depth_for(self, n_features: int) -> int:
         """Depth used with this many features, that of the deepest tree."""
         automatic = math.ceil(math.log2(n_features)) + 1 if n_features > 1 else 1
-        own = self.own_depths()
-        return max(own) if own else self.depth or min(automatic, MOST_DEPTH)
+        if isinstance(self.depth, tuple):
+            return max(self.own_depths() or self.depth)
+        return self.depth or min(automatic, MOST_DEPTH)
 
     def features_for(self, n_features: int) -> int:
         """Features each tree sees."""

@@ -28,7 +28,7 @@ difference is left out, and training goes on; a warning says how often.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -136,7 +136,7 @@ def _log_products(trackers: Float[Array, " n"], inner: Inner) -> Float[Array, " 
     return jnp.sum(jnp.where(inner.shares > 0, inner.shares * trackers, 0.0), axis=1)
 
 
-def _corrected(old: Array, now: Array, last: Array, share: ArrayLike) -> tuple[Array, Array]:
+def _corrected(old: Array, now: Array, last: Array, share: ArrayLike) -> tuple[Array, Any]:
     """log( (1−β)(e^old + e^now − e^last) + β e^now ), and where there is none.
 
     There it is log( (1−β) e^old + β e^now ).
