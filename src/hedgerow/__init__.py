@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         InadmissiblePenaltyError,
         InfeasibleRadiusError,
         Sinkhorn,
+        Wasserstein,
     )
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
@@ -99,7 +100,7 @@ _HOMES = {
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
     "UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning",
     "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
-    "InfeasibleRadiusError KL Sinkhorn",
+    "InfeasibleRadiusError KL Sinkhorn Wasserstein",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",

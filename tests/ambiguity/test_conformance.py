@@ -23,6 +23,7 @@ MODELS = [
     hr.CausalSinkhorn(3.0, 0.1, order=1),
     hr.Sinkhorn(3.0, 0.1),
     hr.CausalWasserstein(3.0),
+    hr.Wasserstein(3.0),
     hr.KL(3.0),
     ChiSquare(3.0),
 ]

@@ -14,7 +14,9 @@ from hedgerow.ambiguity.problem import Problem
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
+from hedgerow.ambiguity.transport_ascent import WassersteinAmbiguity
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, TransportAmbiguity
+from hedgerow.ambiguity.wasserstein import Wasserstein
 
 __all__ = [
     "ERM",
@@ -41,5 +43,7 @@ __all__ = [
     "SinkhornAmbiguity",
     "Tilt",
     "TransportAmbiguity",
+    "Wasserstein",
+    "WassersteinAmbiguity",
     "decide",
 ]
