@@ -3,6 +3,7 @@
 from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
+from hedgerow.ambiguity.divergences import ChiSquare, LikelihoodRatio, TotalVariation
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
 from hedgerow.ambiguity.penalised import (
@@ -25,9 +26,11 @@ __all__ = [
     "Budget",
     "CausalSinkhorn",
     "CausalWasserstein",
+    "ChiSquare",
     "InadmissiblePenaltyError",
     "InfeasibleRadiusError",
     "Kernels",
+    "LikelihoodRatio",
     "LogOfMean",
     "LogReduction",
     "Mean",
@@ -42,6 +45,7 @@ __all__ = [
     "Sinkhorn",
     "SinkhornAmbiguity",
     "Tilt",
+    "TotalVariation",
     "TransportAmbiguity",
     "Wasserstein",
     "WassersteinAmbiguity",

@@ -10,7 +10,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
+from hedgerow.ambiguity import (
+    ERM,
+    KL,
+    Ambiguity,
+    CausalSinkhorn,
+    CausalWasserstein,
+    ChiSquare,
+    LikelihoodRatio,
+    Reweighting,
+    Sinkhorn,
+    TotalVariation,
+    Wasserstein,
+)
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
@@ -29,6 +41,13 @@ NOMINALS: dict[str, type[Nominal] | None] = {
     "neighbour": NeighbourNominal,
     "adapted": AdaptedNominal,
 }
+DIVERGENCES: dict[str, type[Reweighting]] = {
+    "kl": KL,
+    "chi-square": ChiSquare,
+    "total-variation": TotalVariation,
+    "likelihood-ratio": LikelihoodRatio,
+}
+WASSERSTEINS = {"causal-wasserstein": CausalWasserstein, "wasserstein": Wasserstein}
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
@@ -98,11 +117,11 @@ def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
     }
     if request.radius is not None:
         form = {"radius": request.radius}
-    if request.model_kind == "kl":
-        return KL(**form, loss_scale="auto")
+    if request.model_kind in DIVERGENCES:
+        return DIVERGENCES[request.model_kind](**form, loss_scale="auto")
     order = default.order if request.order is None else request.order
-    if request.model_kind == "causal-wasserstein":
-        return CausalWasserstein(**form, order=order, **AUTO)
+    if request.model_kind in WASSERSTEINS:
+        return WASSERSTEINS[request.model_kind](**form, order=order, **AUTO)
     kind = CausalSinkhorn if request.model_kind == "causal-sinkhorn" else Sinkhorn
     epsilon = default.epsilon if request.epsilon is None else request.epsilon
     return kind(**form, epsilon=epsilon, order=order, **AUTO)

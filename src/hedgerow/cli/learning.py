@@ -103,7 +103,7 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         "penalty": model != Model.erm,
         "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or model == Model.causal_wasserstein,
+        "order": smeared or model in (Model.causal_wasserstein, Model.wasserstein),
     }
     for name, fits in applies.items():
         if name in given and not fits:

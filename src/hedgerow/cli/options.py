@@ -41,7 +41,11 @@ class Model(StrEnum):
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
     causal_wasserstein = "causal-wasserstein"
+    wasserstein = "wasserstein"
     kl = "kl"
+    chi_square = "chi-square"
+    total_variation = "total-variation"
+    likelihood_ratio = "likelihood-ratio"
     erm = "erm"
 
 
@@ -142,7 +146,12 @@ class FitRequest(PanelOptions):
         ProblemKind.newsvendor
     )
     model: Annotated[
-        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+        Model | None,
+        in_model(
+            "NAME",
+            "causal-sinkhorn, sinkhorn, causal-wasserstein, wasserstein, kl, chi-square, "
+            "total-variation, likelihood-ratio or erm.",
+        ),
     ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")

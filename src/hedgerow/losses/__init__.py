@@ -4,6 +4,7 @@ from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
 from hedgerow.losses.by_row import along, by_row
 from hedgerow.losses.columns import Column, bound, located, named_columns, parameters
 from hedgerow.losses.custom import CustomLoss
+from hedgerow.losses.cvar import CVaR
 from hedgerow.losses.inventory import InventorySubstitution
 from hedgerow.losses.max_affine import MaxAffine
 from hedgerow.losses.mean_cvar import MeanCVaR
@@ -13,6 +14,7 @@ from hedgerow.losses.portfolio import PortfolioLoss
 from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
 __all__ = [
+    "CVaR",
     "ClosedMoments",
     "Column",
     "CustomLoss",

@@ -79,7 +79,10 @@ def reweighted(found: Evaluation) -> DiscreteWorstCase:
     nominal = found.problem.nominal
     owner = nominal.entry_context
     x, y = nominal.contexts[owner], nominal.outcomes[nominal.entry_outcome]
-    weights = found.dual.weights[owner, nominal.entry_place]
+    weights = found.dual.weights
+    if found.budget is not None and found.robust.discrepancy != -found.dual.slope:  # it jumps there
+        weights = sum(s * found.moments.at(p).weights for s, p in _mixture(found))
+    weights = np.asarray(weights)[owner, nominal.entry_place]
     return DiscreteWorstCase(found.robust, x, y, weights / weights.sum(), x, y, owner)
 
 
