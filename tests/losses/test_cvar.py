@@ -200,9 +200,13 @@ HEDGES = {
 }
 
 
+INNER = ("recourse", "custom", "variance")
+PAIRS = [(hedge, "newsvendor") for hedge in HEDGES] + [("tv", inner) for inner in INNER]
+PAIRS += [("wasserstein", inner) for inner in INNER]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("inner", ["newsvendor", "recourse", "custom", "variance"])
-@pytest.mark.parametrize("hedge", HEDGES)
+@pytest.mark.parametrize(("hedge", "inner"), PAIRS)
 def test_every_loss_trains_under_every_model(hedge, inner):
     rng = np.random.default_rng(1)
     two = np.column_stack([Y, 0.5 * Y + rng.normal(size=ROWS)])
@@ -225,9 +229,14 @@ def test_every_loss_trains_under_every_model(hedge, inner):
         random_state=0,
     ).fit(X, outcomes)
     assert policy.status_ in ("converged", "step limit")
-    assert policy.losses(X, outcomes).mean() < 1.02 * policy.units_.constant_loss
     value = hr.robust_value(policy, X, outcomes, tolerance=0.05)
     assert value.value >= value.nominal * (1 - 1e-6)
+    best = jnp.asarray(policy.units_.constant)
+    fixed = hr.RobustPolicy.from_function(lambda x: best, policy.loss, X, outcomes)
+    constant = hr.robust_value(fixed, X, outcomes, ambiguity=HEDGES[hedge], tolerance=0.05)
+    assert (
+        value.value <= 1.02 * constant.value
+    )  # 200 steps, and values to 5 % where they are sampled
 
 
 def absolute(z, y):

@@ -26,10 +26,11 @@ from hedgerow.ambiguity import (
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
+from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import default_ambiguity
 from hedgerow.forecasts import ResidualNominal
-from hedgerow.losses import Column, InventorySubstitution, Loss, Newsvendor
+from hedgerow.losses import Column, CVaR, InventorySubstitution, Loss, Newsvendor
 from hedgerow.panels.pooled import MANY
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
@@ -71,6 +72,13 @@ def compose(request: FitRequest, loss: Loss, rows: int) -> RobustPolicy:
 
 def loss_of(request: FitRequest) -> tuple[Loss, str]:
     """The loss, and how to speak of it."""
+    loss, words = _loss_inside(request)
+    if request.tail is None:
+        return loss, words
+    return CVaR(loss, request.tail), f"CVaR {percent(request.tail)} of {words}"
+
+
+def _loss_inside(request: FitRequest) -> tuple[Loss, str]:
     if request.costs is not None:
         loss = _inventory(request.costs, len(request.outcomes))
         return loss, f"{loss.description().short}, costs from {request.costs}"

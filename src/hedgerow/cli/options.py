@@ -130,6 +130,10 @@ class FitRequest(PanelOptions):
         Path | None,
         in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
     ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+    ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None

@@ -158,12 +158,6 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
             "Series are trained side by side by a stochastic solver such as hedgerow.SCSC(); "
             f"{type(solver).__name__} is none."
         )
-    if parts.loss.with_thresholds() is not None:
-        raise ValueError(
-            "Series are not trained side by side with the thresholds of "
-            f"{type(parts.loss).__name__}: "
-            'train one policy for all with strategy="pooled", or give the loss a threshold.'
-        )
     problems = [fitting.pose(parts, *one) for one in several]
     problems += problems[-1:] * (TOGETHER - len(problems))
     tables = [
