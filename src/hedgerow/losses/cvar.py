@@ -285,8 +285,11 @@ class JointCVaR(Loss):
 
     def decision_names(self, outcomes: Sequence[str]) -> list[str] | None:
         """The threshold's comes first."""
-        own = self.given.decision_names(outcomes) or list(outcomes)
-        return ["threshold", *own]
+        own = self.given.decision_names(outcomes)
+        count = self.given.decisions_for(len(outcomes)).dimension
+        if own is None and count != len(outcomes):
+            return None
+        return ["threshold", *(own or outcomes)]
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return (η, z) for the z with the least CVaR, by descent; η is its value at risk."""
