@@ -9,7 +9,8 @@ import pandas as pd
 
 from hedgerow.cli.options import FitRequest, cost_columns, repeated
 from hedgerow.cli.options import listed as names_in
-from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
+from hedgerow.data.columns import NUMBER, numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.estimator import RobustPolicy
 

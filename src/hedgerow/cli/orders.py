@@ -14,7 +14,7 @@ import pandas as pd
 
 from hedgerow.cli.options import DecideRequest, is_number
 from hedgerow.cli.screen import say
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import number, percent
 from hedgerow.lots import Lots, PlacedOrders
 

@@ -34,7 +34,8 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.orders import ordered
 from hedgerow.cli.screen import print_csv, print_facts, progress, say
-from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import (
     check_table_target,
     is_csv,

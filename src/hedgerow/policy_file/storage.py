@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from hedgerow._files import whole_file
-from hedgerow.policy_file.parts import PolicyFileError
+from hedgerow.policy_file.errors import PolicyFileError
 
 FORMAT = 3
 """1: parts named by class alone, a robust value always there. 2: no digest. Both are still read."""
