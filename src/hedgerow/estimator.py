@@ -23,9 +23,11 @@ from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
+from hedgerow.describe.names import decision_names
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
+from hedgerow.plain import PlainPolicy
 from hedgerow.policy_file import write_policy
 from hedgerow.rules import FittedRule, GivenRule, Rule
 from hedgerow.solvers import Interrupted, Solution, Solver
@@ -329,6 +331,12 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         return (self.columns_ or {}).get("outcomes")
 
+    @property
+    def decision_names_(self) -> list[str]:
+        """What decisions are called: by the loss, by the outcomes, or by number."""
+        check_is_fitted(self, "rule_")
+        return decision_names(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run.
 
@@ -392,8 +400,17 @@ class RobustPolicy(BaseEstimator):
         return loss
 
     def _decide(self, contexts: np.ndarray) -> np.ndarray:
-        units = self.units_
+        units, plain = self.units_, self._plain()
+        if plain is not None:
+            return plain.decide(contexts)
         return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
+
+    def _plain(self) -> PlainPolicy | None:
+        """The policy with NumPy alone, if the rule offers that."""
+        rule, units = self.rule_.plain(), self.units_
+        if rule is None:
+            return None
+        return PlainPolicy(units.x_centre, units.x_factor, units.z_unit, rule)
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)
