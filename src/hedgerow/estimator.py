@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks, fitting, placing
+from hedgerow import _checks, exporting, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
@@ -27,7 +27,6 @@ from hedgerow.describe.names import decision_names
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
-from hedgerow.plain import PlainPolicy
 from hedgerow.policy_file import write_policy
 from hedgerow.rules import FittedRule, GivenRule, Rule
 from hedgerow.solvers import Interrupted, Solution, Solver
@@ -346,6 +345,21 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         write_policy(path, self)
 
+    def export(self, path: str | os.PathLike[str], precision: str = "float64") -> None:
+        """Write the policy for places without hedgerow: .onnx, or .py as ``to_python`` makes it.
+
+        An ONNX model takes features (``contexts``) to ``decisions``, in the user's units and in
+        this precision ("float64" or "float32"); what turns a table's text and dates into features
+        is not in it.
+        """
+        check_is_fitted(self, "rule_")
+        exporting.export(self, path, precision)
+
+    def to_python(self) -> str:
+        """Return a Python module's text: ``decide(row)``, with the standard library alone."""
+        check_is_fitted(self, "rule_")
+        return exporting.to_python(self)
+
     def _pose(
         self, X: Any, y: Any, sample_weight: Any, censored: Any
     ) -> tuple[fitting.Parts, Problem, bool]:
@@ -400,17 +414,10 @@ class RobustPolicy(BaseEstimator):
         return loss
 
     def _decide(self, contexts: np.ndarray) -> np.ndarray:
-        units, plain = self.units_, self._plain()
+        units, plain = self.units_, exporting.plain_form(self)
         if plain is not None:
             return plain.decide(contexts)
         return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
-
-    def _plain(self) -> PlainPolicy | None:
-        """The policy with NumPy alone, if the rule offers that."""
-        rule, units = self.rule_.plain(), self.units_
-        if rule is None:
-            return None
-        return PlainPolicy(units.x_centre, units.x_factor, units.z_unit, rule)
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)

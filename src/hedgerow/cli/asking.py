@@ -1,4 +1,4 @@
-"""Commands that ask a policy: ``decide``, ``evaluate``, ``explain`` and ``report``."""
+"""Commands that ask a policy: ``decide``, ``evaluate``, ``explain``, ``export``, ``report``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hedgerow.cli.options import (
     DecideRequest,
     EvaluateRequest,
     ExplainRequest,
+    ExportRequest,
     ReportRequest,
     asked_with,
 )
@@ -65,6 +66,22 @@ def explain(request: ExplainRequest) -> None:
         from hedgerow.cli.work import prepare
 
         prepare()
+        run(request)
+
+
+@app.command(
+    help="Write a policy for places without hedgerow: an ONNX model, or a Python module that needs "
+    "nothing but Python.\n\nBoth take a row's features to its decision, in the units of the data. "
+    "The Python module also turns the table's text and dates into features; the ONNX model does "
+    "not."
+)
+@asked_with(ExportRequest)
+def export(request: ExportRequest) -> None:
+    """Write a policy in another form."""
+    with guarded("Stopped; nothing was written."):
+        check_asked(request.policy)
+        from hedgerow.cli.exporting import run
+
         run(request)
 
 

@@ -10,9 +10,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from hedgerow._files import check_is_file
 from hedgerow.data.table_files import check_readable
-from hedgerow.policy_file.storage import check_file
-from hedgerow.stored import is_panel, load
 
 if TYPE_CHECKING:
     from hedgerow.cli.options import DecideRequest, EvaluateRequest
@@ -24,7 +23,7 @@ GROUP = "hedgerow.parts"
 
 def check_asked(policy: Path, *tables: Path | None) -> None:
     """Say at once which file is not there, before anything is imported that reads them."""
-    check_file(policy)
+    check_is_file(policy, "policy file")
     for table in tables:
         if table is not None and not table.is_dir():
             check_readable(table)
@@ -32,6 +31,8 @@ def check_asked(policy: Path, *tables: Path | None) -> None:
 
 def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
     """Read a policy file, with its own parts and those of installed packages."""
+    from hedgerow.stored import load
+
     parts = []
     for entry in entry_points(group=GROUP):
         try:
@@ -48,6 +49,8 @@ def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
 
 def load_policy(path: Path) -> RobustPolicy:
     """Read the file of a policy that is no panel's."""
+    from hedgerow.stored import is_panel
+
     policy = load_stored(path)
     if is_panel(policy):
         raise ValueError(

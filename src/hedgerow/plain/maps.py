@@ -79,7 +79,7 @@ class Intervals:
             rising = graph.sum(graph.number(low), graph.softplus(raw))
             found = graph.add("Where", graph.constant(below), rising, found)
         if both.any():
-            share = graph.add("Mul", graph.number(high - low), graph.add("Sigmoid", raw))
+            share = graph.add("Mul", graph.number(high - low), graph.sigmoid(raw))
             inside = graph.sum(graph.number(low), share)
             found = graph.add("Where", graph.constant(both), inside, found)
         return found

@@ -69,6 +69,12 @@ class Graph:
         product = self.add("MatMul", u, self.number(np.ascontiguousarray(matrix.T)))
         return product if offset is None else self.sum(product, self.number(offset))
 
+    def sigmoid(self, raw: str) -> str:
+        """1/(1 + exp(−v)): runtimes' own sigmoid may have six digits in float64, too."""
+        return self.add(
+            "Reciprocal", self.sum(self.number(1.0), self.add("Exp", self.add("Neg", raw)))
+        )
+
     def softplus(self, raw: str) -> str:
         """max(v, 0) + log(1 + exp(−|v|)), which runtimes compute in either precision."""
         small = self.add("Exp", self.add("Neg", self.add("Abs", raw)))

@@ -115,7 +115,7 @@ def python_source(policy: PlainPolicy, about: About) -> str:
     code = policy.rule.python()
     everything = code.body + code.constants
     helpers = [text for mark, text in HELPERS.items() if mark in everything]
-    if "between(" in everything and "sigmoid(" not in everything:
+    if "between(" in everything and "sigmoid(" not in everything:  # between calls it
         helpers.insert(0, HELPERS["sigmoid("])
     columns = about.columns
     dated = columns is not None and any(kind == "date" for _, kind, _ in columns)

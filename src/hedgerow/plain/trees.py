@@ -118,7 +118,7 @@ class Trees:
             found = graph.as_number(graph.add("Greater", logits, graph.number(np.array(0.0))))
         else:
             scaled = graph.add("Div", logits, graph.number(np.array(self.temperature)))
-            found = graph.add("Sigmoid", scaled)
+            found = graph.sigmoid(scaled)
         found = graph.add("Reshape", found, graph.constant(np.array([-1, trees, gates])))
         routes = graph.number(np.ones((1, trees, 1)))
         for level in range(self.depth):

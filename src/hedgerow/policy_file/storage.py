@@ -18,7 +18,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from hedgerow._files import whole_file
+from hedgerow._files import check_is_file, whole_file
 from hedgerow.policy_file.errors import PolicyFileError
 
 FORMAT = 3
@@ -37,17 +37,9 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], about:
         temporary.write_bytes(data)
 
 
-def check_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path if there is a file."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no policy file at {path}.")
-    return path
-
-
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read arrays and description back as they were written, or say what is wrong with the file."""
-    path = check_file(path)
+    path = check_is_file(path, "policy file")
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
