@@ -70,10 +70,9 @@ class Graph:
         return product if offset is None else self.sum(product, self.number(offset))
 
     def sigmoid(self, raw: str) -> str:
-        """1/(1 + exp(−v)): runtimes' own sigmoid may have six digits in float64, too."""
-        return self.add(
-            "Reciprocal", self.sum(self.number(1.0), self.add("Exp", self.add("Neg", raw)))
-        )
+        """1/(1 + exp(−v)); what overflows is infinite, and its reciprocal 0."""
+        grown = self.add("Exp", self.add("Neg", raw))
+        return self.add("Reciprocal", self.sum(self.number(1.0), grown))
 
     def softplus(self, raw: str) -> str:
         """max(v, 0) + log(1 + exp(−|v|)), which runtimes compute in either precision."""
@@ -106,7 +105,8 @@ def write_onnx(
     ends = (graph.constant(np.array(end)) for end in (-FARTHEST, FARTHEST))
     u = graph.add("Clip", scaled, *ends)
     made = policy.rule.onnx(graph, graph.as_number(u))
-    product = graph.add("Mul", made, graph.number(policy.unit))
+    # by a matrix: onnxruntime keeps a number that a matrix product is scaled by in float32
+    product = graph.affine(made, np.diag(policy.unit), None)
     graph.nodes.append(helper.make_node("Identity", [product], [OUTPUT]))
     model = helper.make_model(
         helper.make_graph(

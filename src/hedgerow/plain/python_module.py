@@ -177,5 +177,6 @@ def _docstring(about: About) -> str:
     lines += ["", "Where it comes from:"]
     for line in about.told:
         lines += textwrap.wrap(line, 90, initial_indent="    ", subsequent_indent="        ")
+    lines = ["".join(c if c.isprintable() else ascii(c)[1:-1] for c in line) for line in lines]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"')
     return f'"""{text}\n"""\n\n'

@@ -236,10 +236,10 @@ def _rule(arrays: Mapping[str, np.ndarray], about: Described, decisions: _Set) -
     if given != known:
         raise _Unknown
     stored = [arrays[f"{RULE}{i}"] for i in range(sum(name.startswith(RULE) for name in arrays))]
-    split = len(stored) - len(decisions.leaves)
-    if split < 0:
+    split = len(decisions.leaves)  # a rule's decision set is its first field
+    ends, own = stored[:split], stored[split:]
+    if len(ends) < split:
         raise _Unknown
-    own, ends = stored[:split], stored[split:]
     if not all(
         end.dtype == np.float32
         and end.shape == should.shape
