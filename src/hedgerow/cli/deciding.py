@@ -20,10 +20,8 @@ from hedgerow.data.table_files import (
 from hedgerow.stored import is_panel
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
-
-ORDERS = ("lot", "least_order", "most_order", "on_hand")
-"""Options that ask for orders."""
 
 
 def decide(request: DecideRequest) -> None:
@@ -33,8 +31,8 @@ def decide(request: DecideRequest) -> None:
     if out is not None and not folder:
         check_table_target(out, overwrite=request.force)
     policy: Any = load_stored(request.policy)
-    panel = is_panel(policy)
-    if panel:
+    columns_of = _columns_of_rows
+    if is_panel(policy):
         from hedgerow.cli import panels
         from hedgerow.cli.work import prepare
 
@@ -42,23 +40,30 @@ def decide(request: DecideRequest) -> None:
         if folder:
             panels.decide_folder(policy, request)
             return
+        columns_of = panels.decide
     table = read_table(request.new)
-    if panel:
-        columns = panels.decide(policy, table, request)
-    else:
-        refuse_history(request)
-        decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
-        columns = dict(zip(_headings(policy), decisions.T, strict=True))
-        if any(getattr(request, name) is not None for name in ORDERS):
-            from hedgerow.cli.orders import ordered
-
-            columns |= ordered(request, table, partial(policy.place, features_of(policy, table)))
+    columns = columns_of(policy, table, request)
     for heading in columns:
         if heading in table.columns:
             raise ValueError(
                 f"{request.new} already has a column {heading!r}; rename or remove it."
             )
     write_decisions(table.assign(**columns), out, raw_text=request.raw_text)
+
+
+def _columns_of_rows(
+    policy: Any, table: pd.DataFrame, request: DecideRequest
+) -> dict[str, np.ndarray]:
+    """The columns to write beside the rows, for a policy of single rows."""
+    refuse_history(request)
+    X = features_of(policy, table)
+    decisions = policy.predict(X).reshape(len(table), -1)
+    columns = dict(zip(_headings(policy), decisions.T, strict=True))
+    if request.wants_orders:
+        from hedgerow.cli.orders import ordered
+
+        columns |= ordered(request, table, partial(policy.place, X))
+    return columns
 
 
 def write_decisions(table: pd.DataFrame, out: Path | None, *, raw_text: bool) -> None:

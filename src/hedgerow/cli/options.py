@@ -248,6 +248,12 @@ class DecideRequest:
         ),
     ] = False
 
+    @property
+    def wants_orders(self) -> bool:
+        """Whether any option asks for orders."""
+        asked = (self.lot, self.least_order, self.most_order, self.on_hand)
+        return any(one is not None for one in asked)
+
 
 @dataclass(frozen=True)
 class ExportRequest:

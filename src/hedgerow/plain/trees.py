@@ -58,8 +58,8 @@ class Trees:
         raw = np.asarray(raw, np.float64)
         leaves = onto.image(raw.reshape(-1, raw.shape[2]).T).T.reshape(raw.shape)
         scored = None if scores is None else np.asarray(scores, np.float64)
-        gates = (np.asarray(part, np.float64) for part in (weights, biases))
-        return cls(*gates, leaves, temperature, features, scored)
+        gates, shifts = (np.asarray(part, np.float64) for part in (weights, biases))
+        return cls(gates, shifts, leaves, temperature, features, scored)
 
     @property
     def depth(self) -> int:
