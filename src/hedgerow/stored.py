@@ -18,6 +18,7 @@ import numpy as np
 
 from hedgerow.policy_file import storage, told_of
 from hedgerow.policy_file.deciding import plain_policy
+from hedgerow.policy_file.storage import PANEL
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from hedgerow.panels import PanelPolicy
     from hedgerow.plain import PlainPolicy
 
-PANEL = "panel"
-"""Entry of a description that makes a file a panel's (``panels.packing``)."""
 NAMED_BY_OUTCOMES = ("hedgerow.Newsvendor", "hedgerow.InventorySubstitution")
 """Losses whose decisions are called what the outcomes are called."""
 _becoming = RLock()

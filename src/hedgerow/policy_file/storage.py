@@ -24,6 +24,8 @@ from hedgerow.policy_file.errors import PolicyFileError
 FORMAT = 3
 """1: parts named by class alone, a robust value always there. 2: no digest. Both are still read."""
 KEY, DIGEST = "hedgerow", "sha256"
+PANEL = "panel"
+"""Entry of a description that makes a file a panel's."""
 MOST_TEXT = 32_000_000
 """Characters of a description, which takes many times as much memory once it is read."""
 
