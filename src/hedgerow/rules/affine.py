@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow import plain
 from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
@@ -33,6 +34,10 @@ class AffineRule(MappedRule):
         matrix = np.asarray(self.matrix, np.float64)
         middle, reach = matrix @ centre + np.asarray(self.offset), np.abs(matrix) @ width
         return middle - reach, middle + reach
+
+    def plain_raw(self) -> plain.Affine:
+        """The same in float64."""
+        return plain.Affine(*(np.asarray(part, np.float64) for part in (self.matrix, self.offset)))
 
     def words(self) -> str:
         """What kind of rule it is."""
@@ -60,6 +65,10 @@ class ConstantRule(MappedRule):
         """Return c itself."""
         offset = np.asarray(self.offset, np.float64)
         return offset, offset
+
+    def plain_raw(self) -> plain.Constant:
+        """The same in float64."""
+        return plain.Constant(np.asarray(self.offset, np.float64))
 
     def words(self) -> str:
         """What kind of rule it is."""

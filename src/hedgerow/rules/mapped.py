@@ -12,6 +12,8 @@ from jaxtyping import Array, Float
 
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.parts import Missing
+from hedgerow.plain import Mapped
+from hedgerow.plain.sums import RawNumbers
 from hedgerow.rules.base import FittedRule
 
 
@@ -27,6 +29,15 @@ class MappedRule(FittedRule):
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Bounds on them for all standardised contexts with |x − centre| ≤ width."""
         raise NotImplementedError
+
+    def plain_raw(self) -> RawNumbers | None:
+        """Numbers to be mapped, with NumPy alone."""
+        return None
+
+    def plain(self) -> Mapped | None:
+        """The numbers and the map, if both are known."""
+        raw, onto = self.plain_raw(), self.decision_set.plain()
+        return None if raw is None or onto is None else Mapped(raw, onto)
 
     def hidden_units(self) -> int:
         """Units that one decision passes."""

@@ -39,6 +39,7 @@ from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm, asset
+from hedgerow.plain import Trees
 from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.forest_arrays import ForestArrays, level_of, mixed_upward
@@ -189,6 +190,21 @@ class Forest(FittedRule):
         """Gate by gate from the leaves up."""
         low, high = self.trees(len(centre)).bounds(centre[:, None], width[:, None])
         return low[:, 0], high[:, 0]
+
+    def plain(self) -> Trees | None:
+        """Gates as they were learned, leaves mapped onto the set."""
+        onto = self.decision_set.plain()
+        if onto is None:
+            return None
+        features = None if self.features is None else np.asarray(self.features)
+        return Trees.of(
+            np.asarray(self.gate_weights),
+            np.asarray(self.gate_biases),
+            np.asarray(self.leaves),
+            float(self.temperature),
+            onto,
+            features,
+        )
 
     def page_form(self) -> PageForm:
         """Gates as they were learned, leaves as they decide."""
