@@ -29,6 +29,7 @@ from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.policy_file import write_policy
 from hedgerow.rules import FittedRule, GivenRule, Rule
+from hedgerow.rules.joint import parted, stripped
 from hedgerow.solvers import Interrupted, Solution, Solver
 
 
@@ -78,6 +79,9 @@ class RobustPolicy(BaseEstimator):
         yet), "stopped early" (the solver's ``tolerance`` was met), "interrupted", "diverged" (the
         last finite rule was kept), "constant" (the learned rule lost to the best constant decision,
         which was taken instead); "given" if nothing was learned.
+    thresholds_ : (n,) array or None
+        Numbers of the loss that were learned with the rule, such as the value at risk of ``CVaR``;
+        None: it has none.
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
     recourse_ : Growth or None
@@ -98,6 +102,7 @@ class RobustPolicy(BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: np.ndarray
+    thresholds_: np.ndarray | None = None
 
     def __init__(
         self,
@@ -164,7 +169,7 @@ class RobustPolicy(BaseEstimator):
         """
         policy = cls(loss, ambiguity, nominal=nominal)
         _, problem, single_outcome = policy._pose(X, y, sample_weight, censored)
-        units = problem.units
+        units = stripped(problem.units, problem.loss.thresholds)
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
             x_centre=units.x_centre,
@@ -173,6 +178,7 @@ class RobustPolicy(BaseEstimator):
             decision_set=loss.decisions_for(len(units.y_unit)).in_units(units.z_unit),
         )
         rule.check(units.contexts(problem.nominal.contexts[:1], np.float64))
+        rule = fitting.with_thresholds(problem, rule)
         solution = Solution(rule, np.empty(0), "given")
         policy._keep(problem, solution, jax.random.key(0, impl="rbg"), single_outcome)
         return policy
@@ -201,11 +207,17 @@ class RobustPolicy(BaseEstimator):
 
     def loss_on(self, X: Any) -> Loss:
         """Return the loss of these rows: what it reads from columns of X is in place."""
-        return self._priced(self.contexts(X)) if any(named_columns(self.loss)) else self.loss
+        if any(named_columns(self.loss)):
+            return self._priced(self.contexts(X))
+        return self.loss if self.thresholds_ is None else self.loss_
 
     @property
     def loss_(self) -> Loss:
-        """The loss, with what it reads from X located there."""
+        """The loss with what was learned of it, and what it reads from X located there."""
+        loss = self._located()
+        return loss if self.thresholds_ is None else loss.at_thresholds(self.thresholds_)
+
+    def _located(self) -> Loss:
         return located(self.loss, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -372,7 +384,7 @@ class RobustPolicy(BaseEstimator):
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
-        parts = fitting.Parts.of(self.loss_, *given[1:], *Y.shape)
+        parts = fitting.Parts.of(self._located(), *given[1:], *Y.shape)
         self._priced(X)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
@@ -392,8 +404,8 @@ class RobustPolicy(BaseEstimator):
         recourse: Any = None,
     ) -> None:
         """Take on what was read and learned, all at once, when nothing can fail any more."""
-        self.rule_ = solution.rule
-        self.units_ = problem.units
+        self.rule_, self.thresholds_ = parted(solution.rule, problem.units, problem.loss)
+        self.units_ = stripped(problem.units, problem.loss.thresholds)
         self.nominal_ = problem.nominal
         self.ambiguity_ = problem.model
         self.history_ = solution.history * problem.units.loss_unit

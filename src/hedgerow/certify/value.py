@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
 TINY = 1e-300
+JUMP = 1e-6
+"""Of what a radius leaves: what the worst case at the best penalty misses it by, and jumps."""
 SEARCH = 25.0
 """The penalty is sought between e^−25 and e^25 working units above its floor."""
 
@@ -301,13 +303,16 @@ def _evaluate(
     if not finite:
         paid = math.inf
     radius = problem.given.radius
+    used = -dual.slope
+    if terms.budget is not None and penalty is not None:
+        used = _used(used, penalty - max(terms.budget.floor, terms.need.penalty), terms.budget)
     robust = RobustValue(
         value=value * unit,
         stderr=math.sqrt(variance) * unit,
         bias=max(bias, 0.0) * unit,
         nominal=terms.nominal * unit,
         expected_loss=(dual.value + paid if terms.budget is None else value) * unit,
-        discrepancy=None if terms.least is None else terms.least - dual.slope,
+        discrepancy=None if terms.least is None else terms.least + used,
         penalty=None if penalty is None else penalty * unit,
         radius=None if radius is None else float(radius),
         nodes=plan.replicates * moments.nodes,
@@ -356,6 +361,17 @@ def _best_penalty(
     if left(high) <= 0:
         return floor + math.exp(high)
     return floor + math.exp(root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root)
+
+
+def _used(used: float, above: float, budget: Budget) -> float:
+    """How much of a radius a worst case uses: all of it, if the best penalty is at no bound.
+
+    Where the adversary's choices are few, what it uses at a penalty jumps; at the best one two
+    choices are equally good, and the worst case mixes them.
+    """
+    bound = math.exp(-SEARCH), math.exp(SEARCH)
+    inside = 2 * bound[0] < above < bound[1] / 2
+    return budget.excess if inside and abs(used - budget.excess) > JUMP * budget.excess else used
 
 
 def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,11 @@ class Model(StrEnum):
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
     causal_wasserstein = "causal-wasserstein"
+    wasserstein = "wasserstein"
     kl = "kl"
+    chi_square = "chi-square"
+    total_variation = "total-variation"
+    likelihood_ratio = "likelihood-ratio"
     erm = "erm"
 
 
@@ -133,6 +137,10 @@ class FitRequest(PanelOptions):
         Path | None,
         in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
     ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+    ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
@@ -149,7 +157,12 @@ class FitRequest(PanelOptions):
         ProblemKind.newsvendor
     )
     model: Annotated[
-        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+        Model | None,
+        in_model(
+            "NAME",
+            "causal-sinkhorn, sinkhorn, causal-wasserstein, wasserstein, kl, chi-square, "
+            "total-variation, likelihood-ratio or erm.",
+        ),
     ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")

@@ -31,6 +31,7 @@ from hedgerow._components import ABSENT, Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import Kernel
+from hedgerow.losses.bends import Bend
 from hedgerow.losses.columns import Column, named_columns
 from hedgerow.losses.constants import descend_to_best
 from hedgerow.losses.growth import probed_penalty
@@ -160,6 +161,31 @@ class Loss(Component):
 
         Numbers, one per product, or (rows, products) of a loss of rows; None: it costs otherwise.
         """
+        return None
+
+    @property
+    def thresholds(self) -> int:
+        """How many of the first decisions are one number for all contexts, and no decisions."""
+        return 0
+
+    def decided_for(self, n_outcomes: int) -> DecisionSet:
+        """Return the set of what a rule decides: the decision set less thresholds."""
+        return self.decisions_for(n_outcomes)
+
+    def with_thresholds(self) -> Loss | None:
+        """Return the loss that training sees, with thresholds as first decisions; None: itself."""
+        return None
+
+    def at_thresholds(self, thresholds: np.ndarray) -> Loss:
+        """Return the loss with thresholds that were learned."""
+        return self
+
+    def best_thresholds(self, z: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the thresholds that are best for decisions (rows, k) without them."""
+        return np.zeros(0)
+
+    def bend(self) -> Bend | None:
+        """Return what a loss of one outcome has in place of a curve: two linear pieces; None."""
         return None
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -55,6 +55,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     units = asdict(policy.units_)
     arrays |= {f"units.{name}": np.asarray(value, np.float64) for name, value in units.items()}
     arrays["history"] = np.asarray(policy.history_, np.float64)
+    if policy.thresholds_ is not None:
+        arrays["thresholds"] = policy.thresholds_
     if policy.errors_ is not None:
         arrays["errors"] = policy.errors_
     names = getattr(policy, "feature_names_in_", None)
@@ -115,6 +117,9 @@ def unpacked(
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
     policy.recourse_ = None
+    policy.thresholds_ = arrays.get("thresholds")
+    if (policy.thresholds_ is None) != (policy.loss.with_thresholds() is None):
+        raise Wrong("its loss and its arrays do not have the same thresholds")
     policy._errors = arrays.get("errors")
     policy._single_outcome = about["single_outcome"]
     value = about["robust_value"]

@@ -274,7 +274,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
-    expected |= {"errors"} & set(arrays)
+    expected |= {"errors", "thresholds"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -297,11 +297,12 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
         raise Wrong("history must be float64 with one axis")
     if not diverged and not np.all(np.isfinite(history)):
         raise Wrong("history must be finite")
-    errors = arrays.get("errors", np.zeros(1))
-    if errors.dtype != np.float64 or errors.ndim != 1 or not len(errors):
-        raise Wrong("errors must be float64 with one axis")
-    if not np.all(np.isfinite(errors)):
-        raise Wrong("errors must be finite")
+    for name in ("errors", "thresholds"):
+        several = arrays.get(name, np.zeros(1))
+        if several.dtype != np.float64 or several.ndim != 1 or not len(several):
+            raise Wrong(f"{name} must be float64 with one axis")
+        if not np.all(np.isfinite(several)):
+            raise Wrong(f"{name} must be finite")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":

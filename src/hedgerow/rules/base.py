@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -49,6 +49,14 @@ class FittedRule(eqx.Module):
     def paces(self) -> dict[str, float]:
         """How much faster than the learning rate a field moves with Adam; 1 where not named."""
         return {}
+
+    def at_paces(self) -> Self:
+        """Return updates, shaped like the rule itself, with every field at its own pace."""
+        paces = self.paces()
+        if not paces:
+            return self
+        fields = [getattr(self, name) * pace for name, pace in paces.items()]
+        return eqx.tree_at(lambda rule: [getattr(rule, name) for name in paces], self, fields)
 
     def split(self) -> tuple[FittedRule, FittedRule]:
         """Return (parameters, everything else); ``eqx.combine`` puts them together again."""
