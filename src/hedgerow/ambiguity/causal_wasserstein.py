@@ -107,6 +107,10 @@ class CausalWasserstein(TransportAmbiguity):
         """Each nominal point at its maximiser."""
         return maker.moved()
 
+    def bounds(self, bounder: Any) -> Any:
+        """Suprema are sought."""
+        return bounder.climbed()
+
     def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:
         """Whether causality makes a difference."""
         return causality_remarks(self, "Wasserstein DRO", nominal)

@@ -99,6 +99,10 @@ class DecisionSet(eqx.Module):
         """Bounds (low, high) of ``from_raw`` over all raw numbers in a box, in float64."""
         return None
 
+    def steepest(self) -> np.ndarray | None:
+        """The largest derivative of ``from_raw`` by coordinate, if each depends on its own only."""
+        return None
+
     def page_blocks(self) -> list[PageForm] | None:
         """The map as a report's page computes it: one form per block of coordinates.
 

@@ -93,6 +93,10 @@ class Product(DecisionSet):
         low_ends, high_ends = zip(*known, strict=True)
         return np.concatenate(low_ends), np.concatenate(high_ends)
 
+    def steepest(self) -> np.ndarray | None:
+        """Those of each part."""
+        return _joined([part.steepest() for part in self.sets])
+
     def page_blocks(self) -> list[PageForm] | None:
         """The parts' blocks, one after the other."""
         found = [part.page_blocks() for part in self.sets]
