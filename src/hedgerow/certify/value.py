@@ -36,6 +36,7 @@ from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
 from hedgerow.certify.bounds import GAP, two_sided
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner
+from hedgerow.describe.numbers import number
 from hedgerow.kernels import Reference, Sobol
 from hedgerow.losses import by_row
 from hedgerow.rules import FittedRule
@@ -106,6 +107,15 @@ class RobustValue:
     def __float__(self) -> float:
         """Return the value."""
         return self.value
+
+    def guarantee(self, unit: str = "") -> str:
+        """Say between which bounds the exact value lies; "" if that was not asked for."""
+        low, high = (f"{number(end, 4)}{unit}" for end in (self.lower, self.upper))
+        if math.isfinite(self.upper):
+            return f"proved to lie between {low} and {high}"
+        if not math.isfinite(self.lower):
+            return ""
+        return f"proved to be at least {low}; no upper bound is proved: {self.unproved}"
 
 
 class Evaluation(NamedTuple):

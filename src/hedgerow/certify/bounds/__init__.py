@@ -2,8 +2,8 @@
 
     lower  ≤  sup_P { E_P Ψ − λ·R(P) }  ≤  upper
 
-**From below.** Of n nodes drawn from the kernel keep one, with probability in proportion to exp(gain/T):
-that is a distribution which the model allows, and
+**From below.** Of n nodes drawn from the kernel keep one, with probability in proportion to
+exp(gain/T): that is a distribution which the model allows, and
 
     E log (1/n) Σ_j exp(gain_j/T)  ≤  E_P gain/T − KL(P ‖ kernel)  ≤  log E exp(gain/T)
 

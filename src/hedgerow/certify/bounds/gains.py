@@ -1,7 +1,7 @@
-"""What decisions bring, tabulated so that whatever lies between the entries is bounded from above.
+"""What decisions bring, tabulated so that what lies between the entries is bounded from above.
 
-With a model's penalty given, every group of moments (a context; a single outcome where outcomes move
-on their own) has a function h of the decision, the exponent of its tilt:
+With a model's penalty given, every group of moments (a context; a single outcome where outcomes
+move on their own) has a function h of the decision, the exponent of its tilt:
 
     h(z) = Σ_i p̂_i·G_i(z)                                     Sinkhorn's models
     h(z) = Σ_i p̂_i·sup_y { Ψ(z, y) − λ‖(y − ŷ_i)/s_y‖_p^p }   Wasserstein's

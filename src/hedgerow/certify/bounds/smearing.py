@@ -1,6 +1,6 @@
 """Upper bounds on log E exp h(f(x̂ + ξ)) under Gaussian or Laplace moves ξ, for convex h.
 
-With f(x + u) within ½uᵀMu + L‖u‖ of its tangent (``rules.expansion``) and ℓ the steepest slope of h,
+With f(x + u) within ½uᵀMu + L‖u‖ of its tangent (``rules.expansion``) and ℓ the largest slope of h,
 
     h(f(x̂ + ξ))  ≤  h̃(f(x̂) + ∂f·ξ) + ℓ·(½ξᵀMξ + L‖ξ‖).
 

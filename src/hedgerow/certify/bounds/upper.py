@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from hedgerow.certify.bounds.cells import COUNT, celled
 from hedgerow.certify.bounds.gains import (
     ENTRIES,
     Gains,
@@ -172,8 +173,8 @@ class UpperBound:
         if np.isfinite(low) and np.isfinite(high):
             middle = (low + high) / 2
             return (low, high) if high > low else (middle - 1e-6, middle + 1e-6)
-        z, slopes = around.tangents(around.homes)
-        spread = np.linalg.norm(slopes, axis=1) * around.deviation
+        z = around.tangents(around.homes)[0]
+        spread = np.linalg.norm(around.expansion.steepest[0] * around.scale) * around.deviation
         reach = spread * (8.0 + around.steepest * around.lipschitz * spread) + 1e-3
         image: Any = around.expansion.image
         ends = np.array([[np.min(z - reach)], [np.max(z + reach)]])
@@ -182,9 +183,12 @@ class UpperBound:
 
     def _smear(self, around: Around, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
         kernel = self._kernels.context
+        if kernel.low is None and np.count_nonzero(around.scale) == 1:
+            return self._in_pieces(
+                lambda some: celled(some, kernel.order), around, bounds, weights, COUNT
+            )
         if kernel.order == 1 and kernel.low is None:
-            width = around.deviation
-            return np.minimum(bounds, stretched(around, width))
+            return np.minimum(bounds, stretched(around, around.deviation))
         if not kernel.gaussian:
             return bounds
         if around.expansion.image is not None:
