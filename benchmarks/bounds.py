@@ -11,6 +11,7 @@ alone, by quadrature to 1e-8, and the bounds are asked for with one to ten featu
 import argparse
 import time
 import warnings
+from dataclasses import fields as declared
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +22,7 @@ from hedgerow.rules.soft_forest import Forest
 from hedgerow.rules.two_layer import TwoLayerNetwork
 
 AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
-ROWS, OUTCOMES, EACH = 24, 3, 25
+ROWS, OUTCOMES = 24, 3
 FEATURES = (1, 2, 5, 10)
 
 
@@ -73,7 +74,7 @@ def widened(rule, features):
     own = np.asarray(getattr(rule, name))
     wide = np.zeros((*own.shape[:-1], features), own.dtype)
     wide[..., 0] = own[..., 0]
-    fields = {each: getattr(rule, each) for each in rule.__dataclass_fields__}
+    fields = {each: getattr(rule, each) for each in [field.name for field in declared(rule)]}
     return type(rule)(**fields | {name: jnp.asarray(wide)})
 
 
