@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
-from hedgerow.cli import composing, work
+from hedgerow.cli import composing, deciding, work
 from hedgerow.cli.commands import app
 from hedgerow.cli.options import NominalKind
 from hedgerow.data.table_files import read_table, write_table
@@ -534,7 +534,7 @@ def test_debug_shows_where_and_unexpected_errors_say_so(fitted, train, monkeypat
     def broken(*_):
         raise KeyError("odd")
 
-    monkeypatch.setattr(work, "read_table", broken)
+    monkeypatch.setattr(deciding, "read_table", broken)
     result = call("decide", fitted, train)
     assert result.exit_code == 1
     assert "failed unexpectedly (KeyError: 'odd'); --debug shows where" in result.stderr

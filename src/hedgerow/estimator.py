@@ -17,13 +17,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks, fitting, placing
+from hedgerow import _checks, exporting, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
+from hedgerow.describe.names import decision_names
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
@@ -331,6 +332,12 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         return (self.columns_ or {}).get("outcomes")
 
+    @property
+    def decision_names_(self) -> list[str]:
+        """What decisions are called: by the loss, by the outcomes, or by number."""
+        check_is_fitted(self, "rule_")
+        return decision_names(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run.
 
@@ -339,6 +346,21 @@ class RobustPolicy(BaseEstimator):
         """
         check_is_fitted(self, "rule_")
         write_policy(path, self)
+
+    def export(self, path: str | os.PathLike[str], precision: str = "float64") -> None:
+        """Write the policy for places without hedgerow: .onnx, or .py as ``to_python`` makes it.
+
+        An ONNX model takes features (``contexts``) to ``decisions``, in the user's units and in
+        this precision ("float64" or "float32"); what turns a table's text and dates into features
+        is not in it.
+        """
+        check_is_fitted(self, "rule_")
+        exporting.export(self, path, precision)
+
+    def to_python(self) -> str:
+        """Return a Python module's text: ``decide(row)``, with the standard library alone."""
+        check_is_fitted(self, "rule_")
+        return exporting.to_python(self)
 
     def _pose(
         self, X: Any, y: Any, sample_weight: Any, censored: Any
@@ -394,7 +416,9 @@ class RobustPolicy(BaseEstimator):
         return loss
 
     def _decide(self, contexts: np.ndarray) -> np.ndarray:
-        units = self.units_
+        units, plain = self.units_, exporting.plain_form(self)
+        if plain is not None:
+            return plain.decide(contexts)
         return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:

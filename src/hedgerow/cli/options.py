@@ -71,6 +71,13 @@ class Outliers(StrEnum):
     error = "error"
 
 
+class Precision(StrEnum):
+    """Of exported numbers."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
 class RuleKind(StrEnum):
     """The kind of decision rule."""
 
@@ -240,6 +247,24 @@ class DecideRequest:
             **IN_ORDERS,
         ),
     ] = False
+
+    @property
+    def wants_orders(self) -> bool:
+        """Whether any option asks for orders."""
+        asked = (self.lot, self.least_order, self.most_order, self.on_hand)
+        return any(one is not None for one in asked)
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What ``hedgerow export`` is asked for."""
+
+    policy: PolicyFile
+    out: Annotated[Path, option("FILE", "What to write: policy.onnx or policy.py.", *OUT)]
+    force: Force = False
+    precision: Annotated[
+        Precision, option("PRECISION", "Of an ONNX model's numbers.", "--precision")
+    ] = Precision.float64
 
 
 @dataclass(frozen=True)

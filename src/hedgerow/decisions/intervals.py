@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow.decisions.base import (
     EDGE,
     START_EDGE,
@@ -53,6 +53,10 @@ class Intervals(DecisionSet):
         """1, or a quarter of the length between two ends."""
         length = np.subtract(*self.ends()[::-1])
         return np.where(np.isfinite(length), length / 4, 1.0)
+
+    def plain(self) -> plain.Intervals:
+        """Both ends."""
+        return plain.Intervals(*self.ends())
 
     def page_blocks(self) -> list[PageForm]:
         """One block with both ends, null where there is none."""

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from hedgerow import _checks
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import listed
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.panels.costs import GroupCosts

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow import plain
 from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
@@ -53,6 +54,10 @@ class AffineRule(MappedRule):
             offset + ends,
         )
 
+    def plain_raw(self) -> plain.Affine:
+        """The same in float64."""
+        return plain.Affine(*(np.asarray(part, np.float64) for part in (self.matrix, self.offset)))
+
     def words(self) -> str:
         """What kind of rule it is."""
         return "A weighted sum of the columns, kept within what can be decided"
@@ -83,6 +88,10 @@ class ConstantRule(MappedRule):
     def expansion(self, n_features: int) -> Expansion:
         """That of its tree."""
         return forest_expansion(self.trees(n_features))
+
+    def plain_raw(self) -> plain.Constant:
+        """The same in float64."""
+        return plain.Constant(np.asarray(self.offset, np.float64))
 
     def words(self) -> str:
         """What kind of rule it is."""

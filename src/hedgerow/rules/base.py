@@ -26,6 +26,8 @@ from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
+from hedgerow.plain import PlainRule
+from hedgerow.plain.policy import by_blocks
 from hedgerow.programs import program
 from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.forest_arrays import ForestArrays
@@ -59,8 +61,18 @@ class FittedRule(eqx.Module):
         return eqx.partition(self, learned)
 
     def decide(self, contexts: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
-        """Decisions for standardised contexts, as ``predict`` makes them: here in float32."""
-        return decide_rows(self, contexts)
+        """Decisions for standardised contexts: by the plain form, or else compiled, in float32."""
+        form = self.plain()
+        if form is None:
+            return decide_rows(self, contexts)
+        return by_blocks(form.decide, contexts, self.decision_set.dimension)
+
+    def plain(self) -> PlainRule | None:
+        """The rule with NumPy alone, for decisions without JAX and for exports; None: JAX decides.
+
+        A part of ``hedgerow.plain``, or any object with the methods of a ``PlainRule``.
+        """
+        return None
 
     def words(self) -> str:
         """What kind of rule it is, for people."""

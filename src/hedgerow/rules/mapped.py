@@ -15,6 +15,8 @@ from jaxtyping import Array, Float
 
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.parts import Missing
+from hedgerow.plain import Mapped
+from hedgerow.plain.sums import RawNumbers
 from hedgerow.rules.base import FittedRule
 from hedgerow.rules.expansion import Expansion
 
@@ -35,6 +37,15 @@ class MappedRule(FittedRule):
     def raw_expansion(self, n_features: int) -> Expansion | None:
         """What is certain of the raw numbers around any context."""
         return None
+
+    def plain_raw(self) -> RawNumbers | None:
+        """Numbers to be mapped, with NumPy alone."""
+        return None
+
+    def plain(self) -> Mapped | None:
+        """The numbers and the map, if both are known."""
+        raw, onto = self.plain_raw(), self.decision_set.plain()
+        return None if raw is None or onto is None else Mapped(raw, onto)
 
     def hidden_units(self) -> int:
         """Units that one decision passes."""

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
@@ -40,6 +40,11 @@ class TwoLayerNetwork(MappedRule):
         units = self.hidden.reshape(-1, features) @ x
         units = jax.nn.relu(units.reshape(decisions, width, -1) + self.bias[:, :, None])
         return jnp.einsum("km,kmr->kr", self.output, units) / width + self.offset[:, None]
+
+    def plain_raw(self) -> plain.Network:
+        """The same in float64."""
+        parts = (self.hidden, self.bias, self.output, self.offset)
+        return plain.Network(*(np.asarray(part, np.float64) for part in parts))
 
     def words(self) -> str:
         """What kind of rule it is."""
