@@ -58,13 +58,16 @@ def forest(rng, decision_set):
 def affine(rng, decision_set):
     """A line, mapped onto the decisions."""
     matrix, offset = rng.normal(size=(1, 1)), rng.normal(size=1)
-    return AffineRule(jnp.asarray(matrix), jnp.asarray(offset), decision_set)
+    return AffineRule(
+        matrix=jnp.asarray(matrix), offset=jnp.asarray(offset), decision_set=decision_set
+    )
 
 
 def network(rng, decision_set):
     """Four kinks."""
-    arrays = (rng.normal(size=shape) for shape in ((1, 4, 1), (1, 4), (1, 4), (1,)))
-    return TwoLayerNetwork(*map(jnp.asarray, arrays), decision_set)
+    shapes = {"hidden": (1, 4, 1), "bias": (1, 4), "output": (1, 4), "offset": (1,)}
+    arrays = {name: jnp.asarray(rng.normal(size=shape)) for name, shape in shapes.items()}
+    return TwoLayerNetwork(**arrays, decision_set=decision_set)
 
 
 def widened(rule, features):
