@@ -21,6 +21,7 @@ from hedgerow import _checks, exporting, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
+from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.describe.names import decision_names
@@ -246,8 +247,9 @@ class RobustPolicy(BaseEstimator):
                     "computes it on any data."
                 )
             problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
-            self._robust_value = certify(problem, self.rule_, self._key).robust
-            remark(self._robust_value)
+            evaluation = certify(problem, self.rule_, self._key)
+            remark(evaluation.robust)
+            self._robust_value = two_sided(evaluation)
         return self._robust_value
 
     @property

@@ -224,6 +224,14 @@ class Ambiguity(Component):
             "(docs/extending.md shows how)."
         )
 
+    def bounds(self, bounder: Any) -> Any:
+        """Choose how the value is bounded from both sides (certify.bounds).
+
+        ``bounder.exact`` (points never move), ``.integrated`` (kernels are integrated over) or
+        ``.climbed`` (suprema are sought). Here nothing is proved.
+        """
+        return bounder.unknown(self)
+
     def description(self) -> ModelDescription:
         """Say what the model hedges against."""
         return ModelDescription(type(self).__name__)

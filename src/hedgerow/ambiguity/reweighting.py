@@ -36,6 +36,10 @@ class InPlace(Ambiguity):
         """The nominal points, reweighted."""
         return maker.reweighted()
 
+    def bounds(self, bounder: Any) -> Any:
+        """The value itself."""
+        return bounder.exact()
+
 
 class Reweighting(InPlace, PenalisedAmbiguity):
     """Base of models with a divergence from the nominal distribution (abstract).

@@ -103,3 +103,7 @@ class WassersteinAmbiguity(TransportAmbiguity):
     def worst_case(self, maker: Any) -> Any:
         """Each nominal point at its maximiser."""
         return maker.moved()
+
+    def bounds(self, bounder: Any) -> Any:
+        """Suprema are sought."""
+        return bounder.climbed()

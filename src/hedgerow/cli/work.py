@@ -215,4 +215,4 @@ def _value_words(value: RobustValue) -> str:
     words = f"{number(value.value)} ± {number(value.stderr + value.bias, 1)}"
     if value.radius is not None and value.penalty is not None:
         words += f", at the penalty {number(value.penalty)} that goes with the radius"
-    return words
+    return "; ".join(filter(None, [words, value.guarantee()]))

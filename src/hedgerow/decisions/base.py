@@ -100,6 +100,10 @@ class DecisionSet(eqx.Module):
         """Bounds (low, high) of ``from_raw`` over all raw numbers in a box, in float64."""
         return None
 
+    def steepest(self) -> np.ndarray | None:
+        """The largest derivative of ``from_raw`` by coordinate, if each depends on its own only."""
+        return None
+
     def plain(self) -> PlainMap | None:
         """``from_raw`` with NumPy alone, for decisions without JAX and for exports."""
         return None

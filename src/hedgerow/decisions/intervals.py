@@ -49,6 +49,11 @@ class Intervals(DecisionSet):
         """The images of the ends."""
         return mapped(self, low), mapped(self, high)
 
+    def steepest(self) -> np.ndarray:
+        """1, or a quarter of the length between two ends."""
+        length = np.subtract(*self.ends()[::-1])
+        return np.where(np.isfinite(length), length / 4, 1.0)
+
     def plain(self) -> plain.Intervals:
         """Both ends."""
         return plain.Intervals(*self.ends())

@@ -93,6 +93,10 @@ class Product(DecisionSet):
         low_ends, high_ends = zip(*known, strict=True)
         return np.concatenate(low_ends), np.concatenate(high_ends)
 
+    def steepest(self) -> np.ndarray | None:
+        """Those of each part."""
+        return _joined([part.steepest() for part in self.sets])
+
     def plain(self) -> plain.Joined | None:
         """The parts' maps."""
         found = [part.plain() for part in self.sets]

@@ -248,6 +248,14 @@ class Loss(Component):
         """
         return None
 
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """Return the least and the largest derivative in each decision, whatever the outcome.
+
+        A loss that returns them is convex in the decision; ends may be infinite. Upper bounds on
+        robust values need them. None: not known.
+        """
+        return None
+
     def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
         """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
 
@@ -301,6 +309,14 @@ class RescaledLoss(Loss):
         """The loss's own, likewise."""
         own = self.loss.needed_penalty(self._restated(cost))
         return own and (lambda z: own(z * self.z_unit) / self.loss_unit)
+
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """The loss's own, likewise."""
+        own = self.loss.decision_slopes()
+        return own and (
+            own[0] * self.z_unit / self.loss_unit,
+            own[1] * self.z_unit / self.loss_unit,
+        )
 
     def _own(self, z: Array, y: Array, price: Any) -> tuple[Array, Array, Any]:
         """A decision, an outcome and a temperature or penalty in the loss's own units."""

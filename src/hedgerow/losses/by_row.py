@@ -202,6 +202,13 @@ class RowLoss(Loss):
 
         return lambda z: jnp.max(self.mapped(partial(needed, z=z)), axis=0)
 
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """The least and the largest of any row."""
+        if self._first.decision_slopes() is None:
+            return None
+        low, high = self.mapped(lambda loss: loss.decision_slopes())
+        return jnp.min(low, axis=0), jnp.max(high, axis=0)
+
     @property
     def _first(self) -> Loss:
         """The first row's, to ask what all know of themselves."""

@@ -192,6 +192,11 @@ class Newsvendor(Loss):
             return None
         return Bend(lambda z: z, 0.0, -self.holding, self.stockout)
 
+    def decision_slopes(self) -> tuple[Any, Any]:
+        """Less stock-outs by one, or more left over by one."""
+        xp = namespace(self.holding, self.stockout)
+        return -xp.atleast_1d(self.stockout), xp.atleast_1d(self.holding)
+
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.
 

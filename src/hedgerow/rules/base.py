@@ -29,6 +29,7 @@ from hedgerow.describe.page_form import PageForm
 from hedgerow.plain import PlainRule
 from hedgerow.plain.policy import by_blocks
 from hedgerow.programs import program
+from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
 
@@ -107,6 +108,10 @@ class FittedRule(eqx.Module):
         self, centre: Float[np.ndarray, " d"], width: Float[np.ndarray, " d"]
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]] | None:
         """Bounds on the decisions for all standardised contexts with |x − centre| ≤ width."""
+        return None
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """What is certain around any context; upper bounds on robust values need it."""
         return None
 
     def path_integrals(

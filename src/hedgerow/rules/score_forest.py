@@ -30,6 +30,7 @@ from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
 from hedgerow.plain import Trees
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
 from hedgerow.rules.soft_forest import Forest, SoftForest
@@ -90,6 +91,10 @@ class ScoredForest(FittedRule):
     def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Likewise."""
         return self.expanded().bounds(centre, width)
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """Likewise."""
+        return self.expanded().expansion(n_features)
 
     def plain(self) -> Trees | None:
         """Scores, and the forest on them."""

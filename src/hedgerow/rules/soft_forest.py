@@ -42,6 +42,7 @@ from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.plain import Trees
 from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion, forest_expansion
 from hedgerow.rules.forest_arrays import ForestArrays, level_of, mixed_upward
 from hedgerow.rules.slopes import Slopes
 
@@ -190,6 +191,10 @@ class Forest(FittedRule):
         """Gate by gate from the leaves up."""
         low, high = self.trees(len(centre)).bounds(centre[:, None], width[:, None])
         return low[:, 0], high[:, 0]
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """Tangents in closed form; a hard forest has none."""
+        return forest_expansion(self.trees(n_features)) if self.temperature > 0 else None
 
     def plain(self) -> Trees | None:
         """Gates as they were learned, leaves mapped onto the set."""
