@@ -13,17 +13,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
+from hedgerow.ambiguity import (
+    ERM,
+    KL,
+    Ambiguity,
+    CausalSinkhorn,
+    CausalWasserstein,
+    ChiSquare,
+    LikelihoodRatio,
+    Sinkhorn,
+    TotalVariation,
+    Wasserstein,
+)
 from hedgerow.cli.building import built, kind_of, parameters_of, told
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.cli.settings import Settings
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
+from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts, default_ambiguity
 from hedgerow.forecasts import ResidualNominal
 from hedgerow.losses import (
     Column,
+    CVaR,
     InventorySubstitution,
     Loss,
     MeanCVaR,
@@ -44,7 +57,11 @@ MODELS: dict[str, type[Ambiguity]] = {
     "causal-sinkhorn": CausalSinkhorn,
     "sinkhorn": Sinkhorn,
     "causal-wasserstein": CausalWasserstein,
+    "wasserstein": Wasserstein,
     "kl": KL,
+    "chi-square": ChiSquare,
+    "total-variation": TotalVariation,
+    "likelihood-ratio": LikelihoodRatio,
     "erm": ERM,
 }
 RULES: dict[str, type[Rule]] = {
@@ -72,14 +89,25 @@ def compose(request: FitRequest, loss: Loss, rows: int) -> RobustPolicy:
 
 def loss_of(request: FitRequest) -> tuple[Loss, str]:
     """The loss, and how to speak of it."""
+    loss, words = _loss_inside(request)
+    if request.tail is None or "tail" in parameters_of(type(loss)):  # it was told
+        return loss, words
+    return CVaR(loss, request.tail), f"CVaR {percent(request.tail)} of {words}"
+
+
+def _loss_inside(request: FitRequest) -> tuple[Loss, str]:
+    """The loss, but for the tail that an option may put around it."""
     if "loss" in request.sections:
         given = {
             "holding": _costs(request.holding),
             "stockout": _costs(request.stockout),
             "return_weight": request.return_weight,
-            "tail": request.tail,
         }
-        loss = built("loss", _over(request, "loss", None, Loss, given), Loss)
+        table = _over(request, "loss", None, Loss, given)
+        kind = kind_of("loss", table["part"], Loss) if "part" in table else None
+        if request.tail is not None and kind is not None and "tail" in parameters_of(kind):
+            table["tail"] = request.tail
+        loss = built("loss", table, Loss)
         return loss, loss.description().short
     if request.problem == "portfolio":
         weight = 1.0 if request.return_weight is None else request.return_weight

@@ -105,11 +105,14 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         yield "costs", f"{wrong} --problem {request.problem}."
     if own_loss and "costs" in given:
         yield "costs", "does not go with a table or settings of the loss."
-    for name in ("return_weight", "tail"):
-        if name in given and not portfolio and not own_loss:
-            yield dashed(name), "goes with --problem portfolio."
+    if "return_weight" in given and not portfolio and not own_loss:
+        yield dashed("return_weight"), "goes with --problem portfolio."
     if portfolio and own_loss:
         yield "problem", "does not go with a table or settings of the loss."
+    if request.tail is not None and not 0 < request.tail < 1:
+        yield "tail", f"must lie between 0 and 1, got {request.tail:g}."
+    if request.tail is not None and request.by:
+        yield "tail", "does not apply to panels, whose series have units of their own."
     columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
     yield from panel_mistakes(request, columns)
     model, rule = request.model, request.rule
@@ -120,7 +123,7 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         "penalty": model != Model.erm,
         "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or model == Model.causal_wasserstein,
+        "order": smeared or model in (Model.causal_wasserstein, Model.wasserstein),
     }
     for name, fits in applies.items():
         if name in given and model is not None and not fits:

@@ -43,7 +43,11 @@ class Model(StrEnum):
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
     causal_wasserstein = "causal-wasserstein"
+    wasserstein = "wasserstein"
     kl = "kl"
+    chi_square = "chi-square"
+    total_variation = "total-variation"
+    likelihood_ratio = "likelihood-ratio"
     erm = "erm"
 
 
@@ -71,6 +75,13 @@ class Outliers(StrEnum):
     warn = "warn"
     clip = "clip"
     error = "error"
+
+
+class Precision(StrEnum):
+    """Of exported numbers."""
+
+    float64 = "float64"
+    float32 = "float32"
 
 
 class RuleKind(StrEnum):
@@ -131,6 +142,10 @@ class FitRequest(SettingsOptions, PanelOptions):
         Path | None,
         in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
     ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+    ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
@@ -155,7 +170,12 @@ class FitRequest(SettingsOptions, PanelOptions):
         in_data("SHARE", "Portfolio: mean loss in the worst share of cases, not the variance."),
     ] = None
     model: Annotated[
-        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+        Model | None,
+        in_model(
+            "NAME",
+            "causal-sinkhorn, sinkhorn, causal-wasserstein, wasserstein, kl, chi-square, "
+            "total-variation, likelihood-ratio or erm.",
+        ),
     ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
@@ -261,6 +281,24 @@ class DecideRequest:
             **IN_ORDERS,
         ),
     ] = False
+
+    @property
+    def wants_orders(self) -> bool:
+        """Whether any option asks for orders."""
+        asked = (self.lot, self.least_order, self.most_order, self.on_hand)
+        return any(one is not None for one in asked)
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What ``hedgerow export`` is asked for."""
+
+    policy: PolicyFile
+    out: Annotated[Path, option("FILE", "What to write: policy.onnx or policy.py.", *OUT)]
+    force: Force = False
+    precision: Annotated[
+        Precision, option("PRECISION", "Of an ONNX model's numbers.", "--precision")
+    ] = Precision.float64
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.forest import Forest
 from hedgerow.rules.given import GivenRule
 from hedgerow.rules.hardening import Hardening
+from hedgerow.rules.joint import JointRule
 from hedgerow.rules.linear_leaves import LinearForest
 from hedgerow.rules.score_forest import ScoredForest, ScoreForest
 from hedgerow.rules.soft_forest import SoftForest
@@ -18,6 +19,7 @@ __all__ = [
     "Forest",
     "GivenRule",
     "Hardening",
+    "JointRule",
     "LinearForest",
     "Rule",
     "ScoreForest",

@@ -18,6 +18,8 @@ is that of this step's nodes since the last step, as published.
 
 ``trackers="printed"`` is Algorithm 1 to the letter, with y₁, y₂ ∈ ℝⁿ and differences
 (``solvers.printed``). Both are here so that the printed algorithm can be run and compared.
+
+A risk that is made of no logarithms has its entries' losses remembered instead (``remembered``).
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ from hedgerow._components import Component
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity import LogReduction, Tilt
 from hedgerow.kernels import Anchored
-from hedgerow.solvers.nested import nested_step
 from hedgerow.solvers.printed import PrintedMemory, printed_memory, printed_remarks, printed_step
+from hedgerow.solvers.remembered import memory_without_logs, step_without_logs
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.solvers.trackers import Trackers, no_trackers, tracked_step
 from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
@@ -73,7 +75,7 @@ class SCSC(StochasticSolver, Tracked):
         """One tracker per logarithm, or one in all."""
         reduction = self._followed(objective, parameters)
         if reduction is None:
-            return ()
+            return memory_without_logs(objective, parameters)
         if self.trackers == "printed":
             return printed_memory(objective, parameters)
         previous = parameters if reduction.spans_contexts() else None
@@ -85,7 +87,7 @@ class SCSC(StochasticSolver, Tracked):
         if isinstance(memory, PrintedMemory):
             return printed_step(objective, at, drawn, self.tracking_at(at.step))
         if not isinstance(memory, Memory):
-            return nested_step(objective, at, *drawn)
+            return step_without_logs(objective, at, drawn)
         logs, setting, previous = partial(self._followed, objective), objective.setting, None
         if memory.previous is None:  # the value at the nominal point comes along as a last node
             anchored = Anchored(setting.context_nodes)
