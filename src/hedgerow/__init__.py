@@ -51,9 +51,13 @@ if TYPE_CHECKING:
         Calibrated,
         CausalSinkhorn,
         CausalWasserstein,
+        ChiSquare,
         InadmissiblePenaltyError,
         InfeasibleRadiusError,
+        LikelihoodRatio,
         Sinkhorn,
+        TotalVariation,
+        Wasserstein,
     )
     from hedgerow.certify.calibration import Calibration, calibrate
     from hedgerow.certify.radii import RadiusMenu, RadiusWords, radius_in_words, radius_menu
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
     from hedgerow.losses import (
         Column,
         CustomLoss,
+        CVaR,
         InventorySubstitution,
         MaxAffine,
         MeanCVaR,
@@ -105,8 +110,9 @@ _HOMES = {
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning "
     "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
     "VacuousCausalityWarning WideRadiusWarning",
-    "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
-    "InfeasibleRadiusError KL Sinkhorn",
+    "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ChiSquare ERM "
+    "InadmissiblePenaltyError InfeasibleRadiusError KL LikelihoodRatio Sinkhorn TotalVariation "
+    "Wasserstein",
     "certify.calibration": "Calibration calibrate",
     "certify.radii": "RadiusMenu RadiusWords radius_in_words radius_menu",
     "certify.value": "RobustValue robust_value",
@@ -115,8 +121,8 @@ _HOMES = {
     "decisions": "Box Free Nonnegative Product Simplex",
     "estimator": "RobustPolicy",
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",
-    "losses": "Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
-    "TwoStageLP",
+    "losses": "CVaR Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance "
+    "Newsvendor TwoStageLP",
     "lots": "Lots",
     "monitoring": "Watch remember watch",
     "panels": "PanelPolicy",

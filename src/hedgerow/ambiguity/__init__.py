@@ -1,8 +1,18 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
+from hedgerow.ambiguity.base import (
+    Ambiguity,
+    Budget,
+    Inner,
+    Kernels,
+    Perturbed,
+    Setting,
+    Tilt,
+    decide,
+)
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
+from hedgerow.ambiguity.divergences import ChiSquare, LikelihoodRatio, TotalVariation
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
 from hedgerow.ambiguity.penalised import (
@@ -15,7 +25,9 @@ from hedgerow.ambiguity.radii import Calibrated, Moves, RadiusWish, Usual
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
+from hedgerow.ambiguity.transport_ascent import WassersteinAmbiguity
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, TransportAmbiguity
+from hedgerow.ambiguity.wasserstein import Wasserstein
 
 __all__ = [
     "ERM",
@@ -25,9 +37,12 @@ __all__ = [
     "Calibrated",
     "CausalSinkhorn",
     "CausalWasserstein",
+    "ChiSquare",
     "InadmissiblePenaltyError",
     "InfeasibleRadiusError",
+    "Inner",
     "Kernels",
+    "LikelihoodRatio",
     "LogOfMean",
     "LogReduction",
     "Mean",
@@ -44,7 +59,10 @@ __all__ = [
     "Sinkhorn",
     "SinkhornAmbiguity",
     "Tilt",
+    "TotalVariation",
     "TransportAmbiguity",
     "Usual",
+    "Wasserstein",
+    "WassersteinAmbiguity",
     "decide",
 ]
