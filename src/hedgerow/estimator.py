@@ -144,7 +144,8 @@ class RobustPolicy(BaseEstimator):
         may have been is learned from near contexts, and the adversary moves it upwards only. An
         interrupt goes on to whoever called, and what had been learned is kept ("interrupted").
         """
-        if self.ambiguity is not None and (wish := self.ambiguity.radius_wish()) is not None:
+        wish = self.ambiguity.radius_wish() if isinstance(self.ambiguity, Ambiguity) else None
+        if wish is not None:
             return self._take_on(settle(wish, self, X, y, sample_weight, censored))
         parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
         keys = fitting.keys_of(self.random_state)
