@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from hedgerow.lots import Lots
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
+    from hedgerow.program_cache import compilation_cache
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
@@ -111,6 +112,7 @@ _HOMES = {
     "lots": "Lots",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
+    "program_cache": "compilation_cache",
     "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",

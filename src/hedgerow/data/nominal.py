@@ -98,6 +98,15 @@ class Nominal(Component):
             "(docs/extending.md shows how), or use hedgerow.EmpiricalNominal()."
         )
 
+    def outline(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> NominalDistribution | None:
+        """Return any distribution of the shape that ``build`` will return, without its work.
+
+        Programs are compiled for it while the work is done. None: it is not known, or soon done.
+        """
+        return None
+
     def description(self) -> NominalDescription:
         """Say what becomes of rows."""
         return NominalDescription(type(self).__name__)

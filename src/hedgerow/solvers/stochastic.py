@@ -20,7 +20,7 @@ from hedgerow import _checks
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
-from hedgerow.solvers.loop import descend
+from hedgerow.solvers.loop import compile_stretch, descend
 from hedgerow.solvers.training import (
     At,
     Objective,
@@ -132,6 +132,10 @@ class StochasticSolver(Solver):
     ) -> Solution:
         """Run the one stochastic loop."""
         return descend(training, self, key, progress)
+
+    def compile(self, training: TrainingProblem, key: PRNGKeyArray) -> None:
+        """Compile the stretch of steps, by running none of them."""
+        compile_stretch(training, self, key)
 
     @classmethod
     def as_published(cls, steps: int, tracking: float | None = None, **changes: Any) -> Self:
