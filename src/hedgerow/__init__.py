@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.stored import load
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
+    from hedgerow.warming import warm_up
 
 _MODULES = (
     *("ambiguity", "baselines", "data", "datasets", "decisions", "explain", "forecasts"),
@@ -118,6 +119,7 @@ _HOMES = {
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",
     "stored": "load",
+    "warming": "warm_up",
     "transport": "DiscreteMeasure TransportResult causal_sinkhorn sinkhorn",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
