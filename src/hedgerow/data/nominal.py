@@ -26,7 +26,7 @@ from sklearn.neighbors import NearestNeighbors
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.data.censoring import RowParts, among_members, among_near, censored_in_order
-from hedgerow.data.rows import in_order, standardised, tie_labels
+from hedgerow.data.rows import in_order, places_of, standardised, tie_labels
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -295,7 +295,9 @@ def _grouped(
     contexts: np.ndarray, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray
 ) -> NominalDistribution:
     """Collect rows by label; within a context, entries are sorted by their first outcome."""
-    order = np.lexsort((Y[:, 0], labels))
+    order = places_of(labels)
+    if order is None:
+        order = np.lexsort((Y[:, 0], labels))
     sorted_labels = labels[order]
     start = np.flatnonzero(np.concatenate([[True], sorted_labels[1:] != sorted_labels[:-1]]))
     count = np.diff(np.append(start, len(order)))
