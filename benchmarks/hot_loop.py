@@ -2,11 +2,12 @@
 
     python -m benchmarks.hot_loop
 
-Of a step on ``rows`` = batch × (nodes + 1) contexts of d features, with T trees of G = 2^D − 1 gates,
+Of a step on ``rows`` = batch × (nodes + 1) contexts of d features, with T trees of G = 2^D − 1
+gates,
 
     products      4·rows·T·G·d operations: logits, and the gradient of their weights
     gates         rows·T·G sigmoids, and some 12 operations each to mix leaves and to come back
-    moments       2·rows·n complementary error functions, 4 logarithms and 4 exponentials beside them
+    moments       rows·n times 2 complementary error functions, 4 logarithms and 4 exponentials,
                   for n outcomes of a context
     bytes         rows·T·G numbers of 4 bytes, written and read for logits, gates, gaps and their
                   cotangents
