@@ -31,7 +31,7 @@ from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, named_columns
 from hedgerow.programs import awaited, meanwhile, program
 from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
-from hedgerow.rules.base import build_rule
+from hedgerow.rules.joint import begun, joined
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, TrainingProblem, default_solver
 from hedgerow.solvers.training import Progress
@@ -187,7 +187,7 @@ def _compile_meanwhile(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.n
 
 def posed(parts: Parts, nominal: NominalDistribution) -> Problem:
     """Turn a nominal distribution into a problem."""
-    loss = along(parts.loss, nominal.contexts)
+    loss = along(parts.loss.with_thresholds() or parts.loss, nominal.contexts)
     return Problem.of(nominal, Units.measure(nominal, loss), loss, parts.ambiguity)
 
 
@@ -197,8 +197,22 @@ def first_rule(parts: Parts, problem: Problem, key: jax.Array) -> FittedRule:
     slopes = None
     if parts.rule.begins_along_slopes:
         slopes = outcome_slopes(problem.nominal, units)
-    decision_set = parts.loss.decisions_for(len(units.y_unit))
-    return build_rule(parts.rule, key, Start.of(units, decision_set, slopes))
+    return begun(parts.rule, key, units, problem.loss, slopes)
+
+
+def with_thresholds(problem: Problem, rule: FittedRule) -> FittedRule:
+    """Return a rule that somebody else made, with the thresholds that are best for it."""
+    if problem.loss.thresholds == 0:
+        return rule
+    nominal, units = problem.nominal, problem.units
+    owner = nominal.entry_context
+    z_unit = units.z_unit[problem.loss.thresholds :]
+    decisions = (rule.decide(units.contexts(nominal.contexts, np.float64)) * z_unit)[owner]
+    outcomes = nominal.outcomes[nominal.entry_outcome]
+    loss = problem.loss.rows(owner)
+    return joined(
+        rule, loss.best_thresholds(decisions, outcomes, nominal.joint_mass()), units, problem.loss
+    )
 
 
 def learn(

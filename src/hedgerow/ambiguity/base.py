@@ -81,7 +81,8 @@ class Setting(eqx.Module):
     """What a model is evaluated with: the working loss, its kernels, and where nodes come from.
 
     ``kernels`` is None for models whose points never move; ``outcome_nodes`` None means the loss's
-    closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one.
+    closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one, and
+    ``farthest`` the cost up to which training moves points; None: any.
     """
 
     loss: Loss
@@ -89,6 +90,7 @@ class Setting(eqx.Module):
     context_nodes: Nodes
     outcome_nodes: Nodes | None
     climbs: Int[Array, ""] | int = CLIMBS
+    farthest: Float[Array, ""] | float | None = None
 
     def at(self, batch: Batch) -> Setting:
         """Return the setting of a batch: its loss has the parameters of the batch's contexts."""
@@ -221,6 +223,14 @@ class Ambiguity(Component):
             f"{name} does not say what its worst case is: write {name}.worst_case "
             "(docs/extending.md shows how)."
         )
+
+    def bounds(self, bounder: Any) -> Any:
+        """Choose how the value is bounded from both sides (certify.bounds).
+
+        ``bounder.exact`` (points never move), ``.integrated`` (kernels are integrated over) or
+        ``.climbed`` (suprema are sought). Here nothing is proved.
+        """
+        return bounder.unknown(self)
 
     def description(self) -> ModelDescription:
         """Say what the model hedges against."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from hedgerow.cli.options import FitRequest, cost_columns, repeated
 from hedgerow.cli.options import listed as names_in
-from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
+from hedgerow.data.columns import NUMBER, encode, from_json, numeric_column
 from hedgerow.describe.numbers import listed, number, percent
-from hedgerow.estimator import RobustPolicy
+
+if TYPE_CHECKING:
+    from hedgerow.data.encoder import TableEncoder
+    from hedgerow.estimator import RobustPolicy
 
 
 def censored_in(table: pd.DataFrame, name: str | None) -> np.ndarray | None:
@@ -69,8 +73,8 @@ def chosen_columns(
 
 def features_of(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     """Treat a table as the training table was treated."""
-    if policy.encoder_ is not None:
-        return policy.encoder_.transform(table)
+    if policy.columns_ is not None:
+        return encode(table, from_json(policy.columns_["encoder"])[1])
     names = getattr(policy, "feature_names_in_", None)
     if names is None:
         raise ValueError(

@@ -10,14 +10,27 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWasserstein, Sinkhorn
+from hedgerow.ambiguity import (
+    ERM,
+    KL,
+    Ambiguity,
+    CausalSinkhorn,
+    CausalWasserstein,
+    ChiSquare,
+    LikelihoodRatio,
+    Reweighting,
+    Sinkhorn,
+    TotalVariation,
+    Wasserstein,
+)
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
+from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import default_ambiguity
 from hedgerow.forecasts import ResidualNominal
-from hedgerow.losses import Column, InventorySubstitution, Loss, Newsvendor
+from hedgerow.losses import Column, CVaR, InventorySubstitution, Loss, Newsvendor
 from hedgerow.panels.pooled import MANY
 from hedgerow.rules import Affine, Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import default_solver
@@ -29,6 +42,13 @@ NOMINALS: dict[str, type[Nominal] | None] = {
     "neighbour": NeighbourNominal,
     "adapted": AdaptedNominal,
 }
+DIVERGENCES: dict[str, type[Reweighting]] = {
+    "kl": KL,
+    "chi-square": ChiSquare,
+    "total-variation": TotalVariation,
+    "likelihood-ratio": LikelihoodRatio,
+}
+WASSERSTEINS = {"causal-wasserstein": CausalWasserstein, "wasserstein": Wasserstein}
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
@@ -52,6 +72,13 @@ def compose(request: FitRequest, loss: Loss, rows: int) -> RobustPolicy:
 
 def loss_of(request: FitRequest) -> tuple[Loss, str]:
     """The loss, and how to speak of it."""
+    loss, words = _loss_inside(request)
+    if request.tail is None:
+        return loss, words
+    return CVaR(loss, request.tail), f"CVaR {percent(request.tail)} of {words}"
+
+
+def _loss_inside(request: FitRequest) -> tuple[Loss, str]:
     if request.costs is not None:
         loss = _inventory(request.costs, len(request.outcomes))
         return loss, f"{loss.description().short}, costs from {request.costs}"
@@ -98,11 +125,11 @@ def _ambiguity(request: FitRequest, rows: int) -> Ambiguity:
     }
     if request.radius is not None:
         form = {"radius": request.radius}
-    if request.model_kind == "kl":
-        return KL(**form, loss_scale="auto")
+    if request.model_kind in DIVERGENCES:
+        return DIVERGENCES[request.model_kind](**form, loss_scale="auto")
     order = default.order if request.order is None else request.order
-    if request.model_kind == "causal-wasserstein":
-        return CausalWasserstein(**form, order=order, **AUTO)
+    if request.model_kind in WASSERSTEINS:
+        return WASSERSTEINS[request.model_kind](**form, order=order, **AUTO)
     kind = CausalSinkhorn if request.model_kind == "causal-sinkhorn" else Sinkhorn
     epsilon = default.epsilon if request.epsilon is None else request.epsilon
     return kind(**form, epsilon=epsilon, order=order, **AUTO)

@@ -95,6 +95,10 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     if ("costs" in given) == newsvendor:
         wrong = "does not apply to" if newsvendor else "is needed for"
         yield "costs", f"{wrong} --problem {request.problem}."
+    if request.tail is not None and not 0 < request.tail < 1:
+        yield "tail", f"must lie between 0 and 1, got {request.tail:g}."
+    if request.tail is not None and request.by:
+        yield "tail", "does not apply to panels, whose series have units of their own."
     columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
     yield from panel_mistakes(request, columns)
     model, rule = request.model_kind, request.rule_kind
@@ -103,7 +107,7 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         "penalty": model != Model.erm,
         "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or model == Model.causal_wasserstein,
+        "order": smeared or model in (Model.causal_wasserstein, Model.wasserstein),
     }
     for name, fits in applies.items():
         if name in given and not fits:

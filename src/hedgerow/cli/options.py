@@ -41,7 +41,11 @@ class Model(StrEnum):
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
     causal_wasserstein = "causal-wasserstein"
+    wasserstein = "wasserstein"
     kl = "kl"
+    chi_square = "chi-square"
+    total_variation = "total-variation"
+    likelihood_ratio = "likelihood-ratio"
     erm = "erm"
 
 
@@ -69,6 +73,13 @@ class Outliers(StrEnum):
     warn = "warn"
     clip = "clip"
     error = "error"
+
+
+class Precision(StrEnum):
+    """Of exported numbers."""
+
+    float64 = "float64"
+    float32 = "float32"
 
 
 class RuleKind(StrEnum):
@@ -126,6 +137,10 @@ class FitRequest(PanelOptions):
         Path | None,
         in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
     ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+    ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
@@ -142,7 +157,12 @@ class FitRequest(PanelOptions):
         ProblemKind.newsvendor
     )
     model: Annotated[
-        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+        Model | None,
+        in_model(
+            "NAME",
+            "causal-sinkhorn, sinkhorn, causal-wasserstein, wasserstein, kl, chi-square, "
+            "total-variation, likelihood-ratio or erm.",
+        ),
     ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
@@ -240,6 +260,24 @@ class DecideRequest:
             **IN_ORDERS,
         ),
     ] = False
+
+    @property
+    def wants_orders(self) -> bool:
+        """Whether any option asks for orders."""
+        asked = (self.lot, self.least_order, self.most_order, self.on_hand)
+        return any(one is not None for one in asked)
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What ``hedgerow export`` is asked for."""
+
+    policy: PolicyFile
+    out: Annotated[Path, option("FILE", "What to write: policy.onnx or policy.py.", *OUT)]
+    force: Force = False
+    precision: Annotated[
+        Precision, option("PRECISION", "Of an ONNX model's numbers.", "--precision")
+    ] = Precision.float64
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,23 +23,13 @@ from hedgerow.cli.columns import (
     outcomes_of,
 )
 from hedgerow.cli.composing import compose, loss_of
-from hedgerow.cli.loading import load_stored
-from hedgerow.cli.options import (
-    DecideRequest,
-    EvaluateRequest,
-    FitRequest,
-)
-from hedgerow.cli.orders import ordered
-from hedgerow.cli.screen import print_csv, print_facts, progress, say
-from hedgerow.data.encoder import TableEncoder, numeric_column
-from hedgerow.data.table_files import (
-    check_table_target,
-    is_csv,
-    read_table,
-    without_formulas,
-    write_table,
-)
-from hedgerow.describe.names import decision_names, training_words
+from hedgerow.cli.loading import load_stored, refuse_history
+from hedgerow.cli.options import EvaluateRequest, FitRequest
+from hedgerow.cli.screen import print_facts, progress, say
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
+from hedgerow.data.table_files import check_table_target, read_table
+from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
@@ -117,51 +105,6 @@ def fit(request: FitRequest) -> None:
         say(stopped, "yellow")
 
 
-def decide(request: DecideRequest) -> None:
-    """Add a policy's decisions to a table."""
-    out = None if request.out == "-" else Path(request.out)
-    folder = request.new.is_dir()
-    if out is not None and not folder:
-        check_table_target(out, overwrite=request.force)
-    policy = load_stored(request.policy)
-    if isinstance(policy, PanelPolicy) and folder:
-        panels.decide_folder(policy, request)
-        return
-    table = read_table(request.new)
-    if isinstance(policy, PanelPolicy):
-        columns = panels.decide(policy, table, request)
-    else:
-        _refuse_history(request)
-        decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
-        columns = dict(zip(_headings(policy), decisions.T, strict=True))
-        columns |= ordered(request, table, partial(policy.place, features_of(policy, table)))
-    for heading in columns:
-        if heading in table.columns:
-            raise ValueError(
-                f"{request.new} already has a column {heading!r}; rename or remove it."
-            )
-    write_decisions(table.assign(**columns), out, raw_text=request.raw_text)
-
-
-def write_decisions(table: pd.DataFrame, out: Path | None, *, raw_text: bool) -> None:
-    """Write or print a table; formulas in CSV become text, unless ``raw_text``."""
-    if not raw_text and (out is None or is_csv(out)):
-        table = without_formulas(table)
-    if out is None:
-        print_csv(table.to_csv(index=False))
-        return
-    write_table(table, out)
-    say(f"Wrote {len(table):,} decisions to {out}.", stderr=True)
-
-
-def _headings(policy: RobustPolicy) -> list[str]:
-    """Columns that decisions are written to."""
-    if policy.n_decisions_ == 1:
-        return ["decision"]
-    names = [name.removeprefix("decision ") for name in decision_names(policy)]
-    return [f"decision_{name}" for name in names]
-
-
 def evaluate(request: EvaluateRequest) -> None:
     """Print what a policy's decisions would have cost on a table with outcomes."""
     path, test = request.policy, request.test
@@ -172,7 +115,7 @@ def evaluate(request: EvaluateRequest) -> None:
     if isinstance(policy, PanelPolicy):
         panels.evaluate(policy, table, request)
         return
-    _refuse_history(request)
+    refuse_history(request)
     found = outcomes_of(policy, path, table, request.outcomes)
     X, Y = features_of(policy, table), found.to_numpy()
     _check_costs(policy.loss, X)
@@ -239,16 +182,6 @@ def _compare(gain: np.ndarray, other: float, name: str) -> None:
         say(f"The policy costs {share} {better} than {name}.")
 
 
-def _refuse_history(request: DecideRequest | EvaluateRequest) -> None:
-    """What only panels understand."""
-    for name in ("history", "by_series"):
-        if getattr(request, name, None) is not None:
-            raise ValueError(
-                f"--{name.replace('_', '-')} is understood for panels; {request.policy} holds a "
-                "policy of single rows."
-            )
-
-
 def _part_facts(policy: RobustPolicy, X: pd.DataFrame, Y: pd.DataFrame) -> list[tuple[str, str]]:
     """Mean loss of each outcome, where the loss is a sum over several."""
     decisions = policy.predict(X).reshape(len(Y), -1)
@@ -275,4 +208,4 @@ def _value_words(value: RobustValue) -> str:
     words = f"{number(value.value)} ± {number(value.stderr + value.bias, 1)}"
     if value.radius is not None and value.penalty is not None:
         words += f", at the penalty {number(value.penalty)} that goes with the radius"
-    return words
+    return "; ".join(filter(None, [words, value.guarantee()]))

@@ -24,6 +24,7 @@ from hedgerow.describe.numbers import spanned
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels.kernel import Kernel
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
+from hedgerow.losses.bends import Bend
 from hedgerow.losses.by_row import RowLoss
 from hedgerow.losses.columns import Column, bound, named_columns
 from hedgerow.losses.kinked import Kinked
@@ -184,6 +185,17 @@ class Newsvendor(Loss):
             lambda z, y, t: jnp.sum(pieces(z, y, t).log_mass(), axis=-1),
             lambda uniform, z, y, t: pieces(z, y, t).quantile(jnp.log(uniform)),
         )
+
+    def bend(self) -> Bend | None:
+        """One product's: no cost at the order itself."""
+        if max(np.size(self.holding), np.size(self.stockout)) > 1:
+            return None
+        return Bend(lambda z: z, 0.0, -self.holding, self.stockout)
+
+    def decision_slopes(self) -> tuple[Any, Any]:
+        """Less stock-outs by one, or more left over by one."""
+        xp = namespace(self.holding, self.stockout)
+        return -xp.atleast_1d(self.stockout), xp.atleast_1d(self.holding)
 
     def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.

@@ -120,7 +120,9 @@ def robust_words(
         return [trained]
     within = value.stderr + value.bias
     shown = within > 1e-6 * abs(value.value)
-    tolerance = f" (computed to within {number(within, 1)})" if shown else ""
+    known = [f"computed to within {number(within, 1)}"] if shown else []
+    known += filter(None, [value.guarantee(money)])
+    tolerance = f" ({'; '.join(known)})" if known else ""
     if not math.isfinite(value.value):
         meaning = "Its robust value is infinite: at this penalty nothing bounds how bad it can get."
     elif value.radius is not None:

@@ -3,6 +3,7 @@
 from hedgerow.rules.affine import Affine, Constant, ConstantRule
 from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.given import GivenRule
+from hedgerow.rules.joint import JointRule
 from hedgerow.rules.score_forest import ScoredForest, ScoreForest
 from hedgerow.rules.soft_forest import Forest, SoftForest
 from hedgerow.rules.two_layer import TwoLayer
@@ -14,6 +15,7 @@ __all__ = [
     "FittedRule",
     "Forest",
     "GivenRule",
+    "JointRule",
     "Rule",
     "ScoreForest",
     "ScoredForest",

@@ -28,7 +28,9 @@ from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
+from hedgerow.plain import Trees
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
 from hedgerow.rules.soft_forest import Forest, SoftForest
@@ -89,6 +91,16 @@ class ScoredForest(FittedRule):
     def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Likewise."""
         return self.expanded().bounds(centre, width)
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """Likewise."""
+        return self.expanded().expansion(n_features)
+
+    def plain(self) -> Trees | None:
+        """Scores, and the forest on them."""
+        forest = self._forest(self.gate_weights).plain()
+        scores = np.asarray(self.scores, np.float64)
+        return None if forest is None else replace(forest, scores=scores)
 
     def page_form(self) -> PageForm:
         """Likewise."""

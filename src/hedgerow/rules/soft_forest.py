@@ -39,8 +39,10 @@ from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm, asset
+from hedgerow.plain import Trees
 from hedgerow.programs import program
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion, forest_expansion
 from hedgerow.rules.forest_arrays import ForestArrays, level_of, mixed_upward
 from hedgerow.rules.slopes import Slopes
 
@@ -189,6 +191,25 @@ class Forest(FittedRule):
         """Gate by gate from the leaves up."""
         low, high = self.trees(len(centre)).bounds(centre[:, None], width[:, None])
         return low[:, 0], high[:, 0]
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """Tangents in closed form; a hard forest has none."""
+        return forest_expansion(self.trees(n_features)) if self.temperature > 0 else None
+
+    def plain(self) -> Trees | None:
+        """Gates as they were learned, leaves mapped onto the set."""
+        onto = self.decision_set.plain()
+        if onto is None:
+            return None
+        features = None if self.features is None else np.asarray(self.features)
+        return Trees.of(
+            np.asarray(self.gate_weights),
+            np.asarray(self.gate_biases),
+            np.asarray(self.leaves),
+            float(self.temperature),
+            onto,
+            features,
+        )
 
     def page_form(self) -> PageForm:
         """Gates as they were learned, leaves as they decide."""

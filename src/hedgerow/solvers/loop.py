@@ -160,12 +160,7 @@ def compile_stretch(training: TrainingProblem, solver: StochasticSolver, key: PR
 
 def _paced(updates: Parameters) -> Parameters:
     """Let every field of the rule move at its own pace."""
-    paces = updates.rule.paces()
-    if not paces:
-        return updates
-    fields = [getattr(updates.rule, name) * pace for name, pace in paces.items()]
-    rule = eqx.tree_at(lambda rule: [getattr(rule, name) for name in paces], updates.rule, fields)
-    return updates._replace(rule=rule)
+    return updates._replace(rule=updates.rule.at_paces())
 
 
 def _stalled(history: np.ndarray, tolerance: float) -> bool:

@@ -16,6 +16,8 @@ trackers go stale, and contexts that have improved since are held down by their 
 y₁ and y₂ follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. Its drift
 is that of this step's nodes since the last step, as published. It is here so that the printed
 algorithm can be run and compared.
+
+A risk that is made of no logarithms has its entries' losses remembered instead (``remembered``).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.ambiguity import LogReduction, Tilt
 from hedgerow.kernels import Anchored
-from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.remembered import memory_without_logs, step_without_logs
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.solvers.trackers import Trackers, no_trackers, tracked_step
 from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
@@ -67,7 +69,7 @@ class SCSC(StochasticSolver, Tracked):
         """One tracker per logarithm, or one in all."""
         reduction = self._followed(objective, parameters)
         if reduction is None:
-            return ()
+            return memory_without_logs(objective, parameters)
         previous = parameters if reduction.spans_contexts() else None
         return Memory(no_trackers(reduction, slots), previous)
 
@@ -75,7 +77,7 @@ class SCSC(StochasticSolver, Tracked):
         """Mix this step's log-averages into the corrected ones."""
         drawn, memory = self.draw(objective, at.key), at.memory
         if not isinstance(memory, Memory):
-            return nested_step(objective, at, *drawn)
+            return step_without_logs(objective, at, drawn)
         logs, setting, previous = partial(self._followed, objective), objective.setting, None
         if memory.previous is None:  # the value at the nominal point comes along as a last node
             anchored = Anchored(setting.context_nodes)

@@ -30,7 +30,7 @@ from hedgerow.cli.panels.partitioned import fit_folder, rows_in
 from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.data.table_files import read_table
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.names import training_words
