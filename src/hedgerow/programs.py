@@ -130,10 +130,19 @@ def release() -> None:
     What compiling allocated goes back to the system: glibc would keep it, 10 MB for every program.
     """
     jax.clear_caches()
+    _forget_types()
     gc.collect()
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
+
+
+def _forget_types() -> None:
+    """Let go of the types that functions were traced with, which JAX's own clearing leaves."""
+    with suppress(ImportError, AttributeError):
+        from jax._src import pjit
+
+        pjit._seen_qdds.clear()
 
 
 @cache
