@@ -54,6 +54,7 @@ DEFAULT_AMBIGUITY = CausalSinkhorn(
 
 
 FEW_ROWS = 1_000
+MOST_KINDS = 256
 _compiled: set[Any] = set()
 """Kinds of fits whose programs were asked for ``meanwhile`` in this process."""
 
@@ -160,16 +161,18 @@ def pose(
 
 def _compile_meanwhile(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
     """Have training compiled while a nominal is built that takes long, once for a kind of fit."""
-    if type(parts.nominal).outline is Nominal.outline or parts.ambiguity.radius is not None:
+    if parts.ambiguity.radius is not None:  # where it begins takes a certified value
         return
     kind = (
-        jax.tree_util.tree_structure(parts),
+        jax.tree_util.tree_structure(parts._replace(nominal=None)),
         X.shape[1],
         Y.shape[1],
         ladder.room(len(X)),
     )
     if kind in _compiled:
         return
+    if len(_compiled) >= MOST_KINDS:
+        _compiled.clear()
     _compiled.add(kind)
 
     def work() -> None:
