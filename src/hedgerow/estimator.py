@@ -6,6 +6,7 @@ history (X, Y) → nominal distribution → working units → compiled training 
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Callable
@@ -29,7 +30,7 @@ from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.policy_file import write_policy
-from hedgerow.rules import FittedRule, GivenRule, Rule
+from hedgerow.rules import FittedRule, GivenRule, Hardening, Rule
 from hedgerow.rules.joint import parted, stripped
 from hedgerow.solvers import Interrupted, Solution, Solver
 
@@ -89,6 +90,8 @@ class RobustPolicy(BaseEstimator):
         Losses with a second stage: how exact the values seen in training were around the learned
         rule (``gap`` 0: exactly so), after at most three rounds. None for other losses, and not
         kept in policy files.
+    hardening_ : Hardening or None
+        Of a policy made by ``hardened``: how alike it and the soft one decide; else None.
     columns_ : dict or None
         How a table became X (``TableEncoder.to_json``) and what its outcomes are called, if the
         policy was told (``remember_columns``); kept in policy files.
@@ -101,6 +104,7 @@ class RobustPolicy(BaseEstimator):
     >>> orders = policy.fit(data.data[:500], data.target[:500]).predict(data.data[500:])
     """
 
+    hardening_: Hardening | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
     thresholds_: np.ndarray | None = None
@@ -325,6 +329,27 @@ class RobustPolicy(BaseEstimator):
         self.rule_, self.rule, self._robust_value = learned, description, None
         self._errors = None
         return self
+
+    def hardened(self, X: Any = None, *, tolerance: float = 0.1) -> Self:
+        """Return the policy with hard gates: every question answered by yes or no (τ → 0).
+
+        This policy stays as it is. How alike the two decide is measured on X, or on the contexts of
+        training where none are given (``hardening_``). A hard forest jumps: it has no derivatives,
+        and its robust value is another, computed when it is asked for.
+
+        Parameters
+        ----------
+        X : (rows, features), optional
+        tolerance : float
+            What counts as the same decision, as a share of it.
+        """
+        check_is_fitted(self, "rule_")
+        contexts = None if X is None else self.contexts(X)
+        found = fitting.harden(self, contexts, _checks.positive("tolerance", tolerance))
+        hard = copy.copy(self)
+        hard.rule_, hard.hardening_ = found
+        hard._robust_value = hard._errors = None
+        return hard
 
     def remember_columns(self, encoder: TableEncoder, outcomes: list[str]) -> Self:
         """Remember how a table became X and what its outcomes are called; files keep it."""

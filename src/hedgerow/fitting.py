@@ -27,10 +27,11 @@ from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.describe.numbers import number
+from hedgerow.describe.parts import offered
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, named_columns
 from hedgerow.programs import awaited, meanwhile, program
-from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
+from hedgerow.rules import ConstantRule, FittedRule, Hardening, Rule, SoftForest, Start
 from hedgerow.rules.joint import begun, joined
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, TrainingProblem, default_solver
@@ -253,15 +254,16 @@ def training_of(
 
 
 def divergence(solution: Solution, solver: Solver) -> list[HedgerowWarning]:
-    """Return what a user should know of a training that diverged."""
+    """Return what a user should know of a training: that it diverged, and what else there was."""
     if solution.status != "diverged":
-        return []
+        return [*solution.remarks]
     slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
     return [
         DivergedWarning(
             f"Training diverged after {len(solution.history)} of {solver.steps} steps of "
             f"{type(solver).__name__}; the last finite rule was kept.{slower}"
-        )
+        ),
+        *solution.remarks,
     ]
 
 
@@ -349,6 +351,31 @@ def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
     ]
     learned, fixed = np.nan_to_num(means, nan=np.inf) * units.loss_unit / mass.sum()
     return float(learned), float(fixed)
+
+
+def harden(
+    policy: Any, contexts: np.ndarray | None, tolerance: float
+) -> tuple[FittedRule, Hardening]:
+    """Return a policy's rule with hard gates, and how alike the two decide on some contexts.
+
+    Without any, on the nominal ones.
+    """
+    needed = "Only rules with gates can be hardened"
+    hard = offered(policy.rule_.hardened(), policy.rule_, "hardened", needed)
+    if contexts is None:
+        nominal = getattr(policy, "nominal_", None)
+        if nominal is None:
+            raise ValueError(
+                "Policy files hold no training data, so how alike the two decide cannot be told: "
+                "give contexts, policy.hardened(X)."
+            )
+        contexts, mass = nominal.contexts, nominal.context_mass
+    else:
+        mass = np.ones(len(contexts))
+    units = policy.units_
+    x = units.contexts(contexts, np.float64)
+    crisp, soft = (rule.decide(x) * units.z_unit for rule in (hard, policy.rule_))
+    return hard, Hardening.between(crisp, soft, tolerance, mass)
 
 
 def remark(problem: Problem, names: Any, *, model: bool) -> None:

@@ -1,6 +1,15 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
+from hedgerow.ambiguity.base import (
+    Ambiguity,
+    Budget,
+    Inner,
+    Kernels,
+    Perturbed,
+    Setting,
+    Tilt,
+    decide,
+)
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
 from hedgerow.ambiguity.divergences import ChiSquare, LikelihoodRatio, TotalVariation
@@ -29,6 +38,7 @@ __all__ = [
     "ChiSquare",
     "InadmissiblePenaltyError",
     "InfeasibleRadiusError",
+    "Inner",
     "Kernels",
     "LikelihoodRatio",
     "LogOfMean",

@@ -70,6 +70,19 @@ class Tilt(NamedTuple):
         return jax.nn.logsumexp(self.log_weights + self.exponents, axis=-1)
 
 
+class Inner(NamedTuple):
+    """What stands inside the objective's averages: log-moments of outcomes at every node.
+
+    The exponent of context b at node m is Σ_n shares_bn · log_moments_bnm. ``temperature`` is what
+    logarithms are multiplied by.
+    """
+
+    log_moments: Float[Array, "b n m"]
+    log_weights: Float[Array, "b m"]
+    shares: Float[Array, "b n"]
+    temperature: Float[Array, ""] | float
+
+
 class Kernels(eqx.Module):
     """The kernels around a nominal point, in working units."""
 
@@ -132,6 +145,13 @@ class Ambiguity(Component):
     @abstractmethod
     def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
         """Return the exponents at what was perturbed."""
+
+    def inner(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Inner | None:
+        """Return the averages that stand inside one another; None if there are none.
+
+        Where the objective is E log E exp Σ_i p̂_i log E(·)_i, as in causal Sinkhorn: the innermost.
+        """
+        return None
 
     def kernels(self, units: Units, loss: Loss) -> Kernels | None:
         """Kernels of the resolved model in working units; None if points never move."""

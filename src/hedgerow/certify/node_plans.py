@@ -113,8 +113,7 @@ class NodePlanner:
                 return None
             plan = NodePlan(nodes, outcome_nodes, 1, contexts, True, near=near)
         else:
-            plan = self._drawn(level, scans[-1], steep, outcome_nodes, contexts, near)
-            n = plan.context_nodes.n
+            plan, n = self._drawn(level, scans[-1], steep, outcome_nodes, contexts, near)
         plan = plan._replace(level=level)
         if outcome_nodes is not None:
             n *= outcome_nodes.n * self.problem.one_loss().terms
@@ -129,7 +128,7 @@ class NodePlanner:
         epsilon = float(model.epsilon)  # pyright: ignore
         seen = self._scan(epsilon, level)
         steep = _steep(self._penalty * epsilon, seen)
-        return self._drawn(level, seen, steep, None, self._total, None)
+        return self._drawn(level, seen, steep, None, self._total, None)[0]
 
     def _drawn(
         self,
@@ -139,15 +138,16 @@ class NodePlanner:
         outcome_nodes: Nodes | None,
         contexts: int,
         near: float | None,
-    ) -> NodePlan:
-        """Sobol points in replicates, around where mass gathers as well if moving pays there."""
+    ) -> tuple[NodePlan, int]:
+        """Sobol points in replicates, and how many: around modes as well, if moving pays there."""
         modes = None
         if steep:
             modes, near = Modes(self._penalty, seen.places, seen.moved, level), None
         n = (SOBOL_NODES if outcome_nodes is None and not steep else FEWER_NODES) * 2**level
         settles = outcome_nodes is not None or modes is not None
         nodes = Sobol(n)
-        return NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
+        plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
+        return plan, n
 
     def is_blind(self, plan: NodePlan, penalty: float | None) -> bool:
         """Whether a plan looks near contexts only although, at this penalty, mass goes far.

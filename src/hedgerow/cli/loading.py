@@ -33,6 +33,11 @@ def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
     """Read a policy file, with its own parts and those of installed packages."""
     from hedgerow.stored import load
 
+    return load(path, parts=installed_parts())
+
+
+def installed_parts() -> list[type]:
+    """Return the parts that installed packages offer."""
     parts = []
     for entry in entry_points(group=GROUP):
         try:
@@ -44,7 +49,7 @@ def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
                 f"The part {entry.name} of {package} cannot be loaded ({why}): install it again, "
                 "or remove it."
             ) from error
-    return load(path, parts=parts)
+    return parts
 
 
 def load_policy(path: Path) -> RobustPolicy:

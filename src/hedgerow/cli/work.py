@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,16 +20,32 @@ from hedgerow.cli.columns import (
     censored_in,
     chosen_columns,
     column_facts,
+    columns_read,
     features_of,
+    matching,
     outcomes_of,
 )
-from hedgerow.cli.composing import compose, loss_of
+from hedgerow.cli.composing import (
+    MODELS,
+    RULES,
+    compose,
+    effective,
+    loss_of,
+    search_settings,
+)
 from hedgerow.cli.loading import load_stored, refuse_history
-from hedgerow.cli.options import EvaluateRequest, FitRequest
+from hedgerow.cli.options import (
+    EvaluateRequest,
+    FitRequest,
+)
 from hedgerow.cli.screen import print_facts, progress, say
+from hedgerow.cli.settings import write_settings
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import check_table_target, read_table
+from hedgerow.data.table_files import (
+    check_table_target,
+    read_table,
+)
 from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words
@@ -36,6 +53,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, along, located
 from hedgerow.panels import PanelPolicy
 from hedgerow.report.costs import fixed_words, standard_error
+from hedgerow.rules import Rule, SoftForest
 
 
 def prepare() -> None:
@@ -50,21 +68,29 @@ def prepare() -> None:
 def fit(request: FitRequest) -> None:
     """Learn a policy from a table, save it, and print what was done."""
     check_target(request.out, overwrite=request.force)
+    if request.write_config is not None:
+        check_target(request.write_config, overwrite=request.force)
     if request.by:
         panels.fit(request)
         return
-    loss, loss_words = loss_of(request)
     table = read_table(request.data)
+    request = replace(request, outcomes=matching(table, request.outcomes))
+    loss, loss_words = loss_of(request)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
     censored = censored_in(table, request.censored)
-    encoder = TableEncoder().fit(chosen_columns(table, request))
+    encoder = TableEncoder().fit(chosen_columns(table, request, columns_read(loss)))
     X = encoder.transform(table)
     _check_costs(loss, X)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     policy = compose(request, loss, len(Y))
     chosen = []
-    if request.search != "none":
-        policy, words = choose(policy, X, y, request.search, censored)
+    if request.write_config is not None:
+        write_settings(request.write_config, *effective(request, policy, len(Y)))
+    if request.searches != "none":
+        tried = search_settings(request)
+        if "solver" in request.sections:
+            tried["solver"] = policy.solver
+        policy, words = choose(policy, X, y, request.searches, censored, tried)
         chosen = [("chosen", words)]
     with progress("training") as report, warnings.catch_warnings():
         if request.nominal == "auto":  # nobody asked for a causal model on rows as they are
@@ -89,10 +115,10 @@ def fit(request: FitRequest) -> None:
         *censored_facts(censored, request.censored),
         *column_facts(encoder),
         ("loss", loss_words),
-        ("model", _model_words(request.model_kind, policy.given_)),
+        ("model", _model_words(request, policy.given_)),
         *chosen,
         ("nominal", policy.nominal_for(len(Y)).description().short),
-        ("rule", request.rule_kind),
+        ("rule", _rule_word(policy.rule)),
         ("training", training_words(policy)),
         ("in-sample loss", f"{number(in_sample)} a row"),
         ("best constant", best),
@@ -198,8 +224,17 @@ def _check_costs(loss: Loss, X: pd.DataFrame) -> None:
     along(found, X.to_numpy(np.float64)).check_rows(first=1)
 
 
-def _model_words(name: str, model: Ambiguity) -> str:
+def _rule_word(rule: Rule | None) -> str:
+    """The rule as it is asked for."""
+    kind = type(rule or SoftForest())
+    return next((name for name, known in RULES.items() if known is kind), kind.__name__)
+
+
+def _model_words(request: FitRequest, model: Ambiguity) -> str:
     """The model as it is asked for, and its settings; a search may have found it of no use."""
+    kind = type(model)
+    name = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
+    name = request.model or name
     name = name if model.description().hedges else "erm"
     return ", ".join(filter(None, [name, settings_words(model)]))
 

@@ -85,18 +85,18 @@ def _log_mass_derivative(
     others = (kernel, centre, below, above)
     moved = tuple(tangents[i] for i in (0, 1, 3, 4))
     if not all(isinstance(leaf, SymbolicZero) for leaf in jax.tree_util.tree_leaves(moved)):
-        moved = jax.tree_util.tree_map(
-            lambda leaf: (
-                jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, SymbolicZero) else leaf
-            ),
-            moved,
-        )
+        moved = jax.tree_util.tree_map(_written_out, moved)
 
         def at_kink(kernel: Kernel, centre: Array, below: Array, above: Array) -> Array:
             return log_add(*_pieces(kernel, centre, kink, below, above))
 
         change = change + jax.jvp(at_kink, others, moved)[1]
     return value, change
+
+
+def _written_out(change: Any) -> Any:
+    """A change as an array, where it is known to be none."""
+    return jnp.zeros(change.shape, change.dtype) if isinstance(change, SymbolicZero) else change
 
 
 def _pieces(kernel: Kernel, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:

@@ -229,11 +229,12 @@ def _rule(arrays: Mapping[str, np.ndarray], about: Described, decisions: _Set) -
     """The rule that the description tells of, from arrays such as that kind of rule has."""
     described = about["policy"]["rule"]
     kind = "hedgerow.SoftForest" if described is None else described["component"]
-    given = SOFT_FOREST if described is None else set(described["parameters"])
+    told = {} if described is None else described["parameters"]
+    given = SOFT_FOREST if described is None else set(told)
     if about["status"] == "constant":
         kind, given = "hedgerow.Constant", set()
     known, read = RULES[kind]
-    if given != known:
+    if given != known or told.get("leaves", "constant") != "constant":
         raise _Unknown
     stored = [arrays[f"{RULE}{i}"] for i in range(sum(name.startswith(RULE) for name in arrays))]
     split = len(decisions.leaves)  # a rule's decision set is its first field
@@ -327,7 +328,7 @@ def _network(own: list[np.ndarray], features: int, onto: PlainMap) -> Mapped:
 
 
 FOREST = {"trees", "depth", "temperature", "gate_scale", "leaf_scale"}
-SOFT_FOREST = FOREST | {"features_per_tree", "gates"}
+SOFT_FOREST = FOREST | {"features_per_tree", "gates", "leaves"}
 Reader = Callable[[list[np.ndarray], int, PlainMap], PlainRule]
 RULES: dict[str, tuple[set[str], Reader]] = {
     "hedgerow.SoftForest": (SOFT_FOREST, _forest),

@@ -28,7 +28,7 @@ from hedgerow.policy_file import schema, storage
 from hedgerow.policy_file.errors import PolicyFileError, Wrong
 from hedgerow.policy_file.parts import Known, describe
 from hedgerow.policy_file.schema import PARTS, RULE
-from hedgerow.rules import Constant, FittedRule, Rule, SoftForest, Start
+from hedgerow.rules import Constant, FittedRule, Hardening, Rule, SoftForest, Start
 from hedgerow.solvers import Solver
 
 KINDS = {
@@ -73,6 +73,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "robust_value": {n: describe(part) for n, part in value.items() if n != "ray"} or None,
         "columns": policy.columns_,
     }
+    if policy.hardening_ is not None:
+        about["hardening"] = {n: describe(part) for n, part in asdict(policy.hardening_).items()}
     try:
         schema.check(arrays, {"format": storage.FORMAT, **about})
         _decision_set(policy)
@@ -117,6 +119,9 @@ def unpacked(
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
     policy.recourse_ = None
+    told = about.get("hardening")
+    if told:
+        policy.hardening_ = Hardening(**{n: known.revive(part) for n, part in told.items()})
     policy.thresholds_ = arrays.get("thresholds")
     if (policy.thresholds_ is None) != (policy.loss.with_thresholds() is None):
         raise Wrong("its loss and its arrays do not have the same thresholds")

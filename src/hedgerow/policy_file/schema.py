@@ -195,7 +195,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
 }
 
 
-def _of_dataclass(kind: type, without: str) -> Check:
+def _of_dataclass(kind: type, without: str = "") -> Check:
     """The fields of a dataclass, by their annotations; those with a default may be missing."""
     plain = {"float": number, "int": whole(0), "str": text, "bool": flag}
     known, required = {}, set()
@@ -213,6 +213,13 @@ def _robust_value(where: str, value: Any) -> None:
     from hedgerow.certify.value import RobustValue
 
     _of_dataclass(RobustValue, without="ray")(where, value)
+
+
+def _hardening(where: str, value: Any) -> None:
+    """What hardening a forest did to its decisions, likewise."""
+    from hedgerow.rules import Hardening
+
+    _of_dataclass(Hardening)(where, value)
 
 
 def component(where: str, value: Any) -> None:
@@ -238,7 +245,10 @@ DESCRIPTION: dict[str, Check] = {
     "status": text,
     "robust_value": optional(_robust_value),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    "hardening": optional(_hardening),
 }
+LATER = {"hardening"}
+"""Entries that files of earlier versions do not have."""
 
 
 FOR_DECIDING: dict[str, Check] = DESCRIPTION | {"robust_value": optional(mapping)}
@@ -251,7 +261,7 @@ def check(
     entries: Mapping[str, Check] = DESCRIPTION,
 ) -> None:
     """Raise ``Wrong`` unless arrays and description are as declared, and agree on sizes."""
-    record(entries)("the description", about)
+    record(entries, set(entries) - LATER)("the description", about)
     sizes = _check_arrays(arrays, diverged=about["status"] == "diverged")
     columns = about["columns"]
     told = [

@@ -54,6 +54,13 @@ def hedges_with(subject: Subject) -> str:
     return f"{about.name}{f' ({settings})' if settings else ''}{idea}"
 
 
+def rule_words(subject: Subject) -> str:
+    """What kind of rule it is and, if its gates were hardened, what that changed."""
+    policy = subject.policy
+    words = policy.rule_.words()
+    return words if policy.hardening_ is None else f"{words}. {policy.hardening_}"
+
+
 def tiles(
     subject: Subject, costs: list[Cost], value: RobustValue | None
 ) -> list[tuple[str, str, str]]:

@@ -101,6 +101,10 @@ class ConstantRule(MappedRule):
         """It never changes."""
         return True
 
+    def hardened(self) -> ConstantRule:
+        """Itself: it asks nothing."""
+        return self
+
     def trees(self, n_features: int | None = None) -> ForestArrays:
         """One tree whose only gate does not look, and whose leaves are one: nothing matters."""
         with jax.enable_x64(True):

@@ -127,6 +127,10 @@ class FittedRule(eqx.Module):
         """
         return None
 
+    def hardened(self) -> FittedRule | None:
+        """Return the same rule with every gate answered by yes or no (τ → 0), if it has gates."""
+        return None
+
     def averaged(self, others: Sequence[FittedRule]) -> FittedRule | None:
         """Return one rule that decides like the mean of this one and others of its kind."""
         return None

@@ -92,10 +92,10 @@ def curvature_by_gate(trees: ForestArrays) -> Float[np.ndarray, "t g k"]:
     for level in range(trees.depth):
         for below in range(level + 1, trees.depth):
             gates = np.arange(2**below - 1, 2 ** (below + 1) - 1)
-            above = 2**level - 1 + (gates - gates[0]) % 2**level
             mixed = STEEP**2 * gaps[:, gates]
             counts[:, gates] += mixed
-            np.add.at(counts, (slice(None), above), mixed)
+            for gate in range(2**level):  # the gates above, each with what hangs below it
+                counts[:, 2**level - 1 + gate] += mixed[:, gate :: 2**level].sum(axis=1)
     return counts
 
 

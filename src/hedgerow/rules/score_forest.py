@@ -31,9 +31,10 @@ from hedgerow.describe.page_form import PageForm
 from hedgerow.plain import Trees
 from hedgerow.rules.base import FittedRule, Rule, Start
 from hedgerow.rules.expansion import Expansion
+from hedgerow.rules.forest import Forest, with_hard_gates
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
-from hedgerow.rules.soft_forest import Forest, SoftForest
+from hedgerow.rules.soft_forest import SoftForest
 
 
 class ScoredForest(FittedRule):
@@ -68,6 +69,10 @@ class ScoredForest(FittedRule):
         """Return the same function as a forest that sees the features themselves, in float64."""
         weights = (np.asarray(part, np.float64) for part in (self.gate_weights, self.scores))
         return self._forest(operator.matmul(*weights))
+
+    def hardened(self) -> ScoredForest:
+        """Return the forest in the limit τ → 0."""
+        return with_hard_gates(self)
 
     def words(self) -> str:
         """What kind of rule it is."""
@@ -132,7 +137,7 @@ class ScoreForest(Rule):
     traced = ("temperature", "gate_scale", "leaf_scale")
     scores: int = 1
     trees: int = 20
-    depth: int | None = 2
+    depth: int | tuple[int, ...] | None = 2
     temperature: float = 1.0
     gate_scale: float | None = None
     leaf_scale: float = 0.5
@@ -168,7 +173,7 @@ class ScoreForest(Rule):
             varying=(),
             slopes=Slopes(*cast(Any, (jnp.eye(self.scores), explained))),
         )
-        forest = self._forest().build(key_forest, own)
+        forest: Any = self._forest().build(key_forest, own)
         return ScoredForest(
             scores=scores,
             gate_weights=forest.gate_weights,

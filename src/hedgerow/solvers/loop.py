@@ -93,7 +93,8 @@ def descend(
         raise Interrupted(Solution(training.rule(state.average), history, "interrupted")) from None
     if status is None:
         status = "converged" if _settled(history) else "step limit"
-    return Solution(training.rule(state.average), history, status)
+    remarks = tuple(solver.remarks(state.memory, len(history)))
+    return Solution(training.rule(state.average), history, status, remarks)
 
 
 @program(brief=True, static_argnames="slots")

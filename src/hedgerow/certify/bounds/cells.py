@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp
 from scipy.stats import laplace, norm
 
-from hedgerow.certify.bounds.smearing import TINY, Around
+from hedgerow.certify.bounds.smearing import TINY, Around, log_sum
 
 COUNT = 2048
 
@@ -53,7 +52,7 @@ def celled(around: Around, order: int) -> Float[np.ndarray, " groups"]:
     mass = np.where(
         left > 0, kernel.sf(left) - kernel.sf(right), kernel.cdf(right) - kernel.cdf(left)
     )
-    inside = logsumexp(worst + np.log(np.maximum(mass, TINY)), axis=1)
+    inside = log_sum(worst + np.log(np.maximum(mass, TINY)), axis=1)
     if bounded:
         ceiling = gains.values[:, [0, -1]].max(axis=1)
         return np.logaddexp(inside, ceiling + np.log(2) + kernel.logsf(reach))

@@ -141,11 +141,11 @@ def smeared(around: Around, directions: int, most: int) -> Float[np.ndarray, " g
     ends = z[..., None] + along[..., sliced] @ offsets.T
     bent = around.steepest * (offsets**2 * sizes[sliced]).sum(axis=1) / 2
     inner = _over_atoms(around, ends, spread) + bent
-    inside = logsumexp(inner + weights, axis=(1, 2)) + constant
+    inside = log_sum(inner + weights, axis=(1, 2)) + constant
     if not directions:
         return inside
     reach = np.abs(points).max(axis=0) / around.deviation
-    beyond = math.log(2) + logsumexp(log_ndtr(-reach))
+    beyond = math.log(2) + float(log_sum(log_ndtr(-reach)))
     ceiling = around.gains.values[:, [0, -1]].max(axis=1)
     return np.logaddexp(inside, ceiling + beyond)
 
@@ -194,7 +194,7 @@ def _over_atoms(
     places, log_weights = atoms(around.steepest * spread)
     home = around.home
     at = z[home][..., None] + spread[home][:, :, None, None] * places
-    return logsumexp(around.gains.at(at) + log_weights[home][:, :, None, :], axis=-1)
+    return log_sum(around.gains.at(at) + log_weights[home][:, :, None, :], axis=-1)
 
 
 def mapped(around: Around) -> Float[np.ndarray, " groups"]:
@@ -218,7 +218,7 @@ def mapped(around: Around) -> Float[np.ndarray, " groups"]:
     decisions = image(*(2 * [(z[:, None] + spread[:, None] * places).reshape(-1, 1)]))[0]
     at = around.gains.at(decisions.reshape(len(z), -1)[around.home])
     worst = np.maximum(at[:, :-1], at[:, 1:])
-    inside = logsumexp(worst + np.log(np.maximum(_between(places[:-1], places[1:]), TINY)), axis=1)
+    inside = log_sum(worst + np.log(np.maximum(_between(places[:-1], places[1:]), TINY)), axis=1)
     steep = growth * spread[around.home]
     beyond = steep**2 / 2 - steep * reach + log_ndtr(steep - reach)
     outside = np.logaddexp(at[:, 0], at[:, -1]) + beyond
@@ -242,3 +242,8 @@ def _density(u: np.ndarray) -> np.ndarray:
 def _between(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Gaussian mass of intervals, without cancellation on either side."""
     return np.where(left > 0, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
+
+
+def log_sum(exponents: np.ndarray, axis: int | tuple[int, ...] | None = None) -> np.ndarray:
+    """Log Σ exp along axes."""
+    return np.asarray(logsumexp(exponents, axis=axis))

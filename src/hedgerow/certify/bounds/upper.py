@@ -215,7 +215,7 @@ class UpperBound:
         return bounds
 
     def _climb(self, around: Around, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        kernel, penalty = self._kernels.context, self.evaluation.penalty
+        kernel, penalty = self._kernels.context, float(self.evaluation.penalty or 0.0)
         if kernel.order == 1:
             return np.minimum(bounds, stayed(around, penalty))
         if kernel.order != 2:
