@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -96,7 +96,9 @@ def _log_mass_derivative(
 
 def _written_out(change: Any) -> Any:
     """A change as an array, where it is known to be none."""
-    return jnp.zeros(change.shape, change.dtype) if isinstance(change, SymbolicZero) else change
+    if not isinstance(change, SymbolicZero):
+        return change
+    return jnp.zeros(change.shape, cast(Any, change.dtype))
 
 
 def _pieces(kernel: Kernel, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:
