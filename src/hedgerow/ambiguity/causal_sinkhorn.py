@@ -37,9 +37,9 @@ class CausalSinkhorn(SinkhornAmbiguity):
         ρ, instead of a penalty: how far, in the p-th root of the discrepancy, the distribution may
         lie from the nominal one. The penalty is then found along with the rule. Smearing points
         out changes the discrepancy by itself, so not every radius is feasible; the error for one
-        that is not names the smallest that is. "auto": as far as means of so many rows are uncertain;
-        "calibrated" (or ``Calibrated(level=…)``): the smallest one whose value bounds the next
-        rows' mean cost (docs/promise.md). Both are found in ``fit``.
+        that is not names the smallest that is. "auto": as far as means of so many rows are
+        uncertain; "calibrated" (or ``Calibrated(level=…)``): the smallest one whose value bounds
+        the next rows' mean cost (docs/promise.md). Both are found in ``fit``.
     x_scale, y_scale : float, one per column, or "auto"
         s_x, s_y. 1: the data's own units, as in the paper. "auto": standard deviations.
     loss_scale : float or "auto"

@@ -314,7 +314,7 @@ def _mean_log_normaliser(
     return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
 
 
-@program
+@program(brief=True)
 def _log_normalisers(
     kernel: Kernel, measure: Any, centres: Float[Array, "b d"], low: Float[Array, "b d"] | None
 ) -> Float[Array, " b"]:
