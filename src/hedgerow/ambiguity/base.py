@@ -34,7 +34,7 @@ from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
 from hedgerow.describe.parts import ModelDescription
-from hedgerow.kernels import Kernel, Nodes
+from hedgerow.kernels import AbstractKernel, Nodes
 from hedgerow.losses import Loss, by_row
 from hedgerow.rules import FittedRule
 
@@ -73,8 +73,8 @@ class Tilt(NamedTuple):
 class Kernels(eqx.Module):
     """The kernels around a nominal point, in working units."""
 
-    context: Kernel
-    outcome: Kernel
+    context: AbstractKernel
+    outcome: AbstractKernel
 
 
 class Setting(eqx.Module):

@@ -38,11 +38,11 @@ class CausalWasserstein(TransportAmbiguity):
     ----------
     penalty : float or None
         λ, the price of transport in units of ``loss_scale``.
-    order : {1, 2}
+    order : float >= 1
         p of the transport cost.
     radius : float or None
         ρ, instead of a penalty: the largest causal transport distance C_p that is guarded against.
-    x_scale, y_scale, loss_scale
+    x_scale, y_scale, loss_scale, norm
         As for ``CausalSinkhorn``.
 
     Notes
@@ -51,7 +51,7 @@ class CausalWasserstein(TransportAmbiguity):
     as the solver has nodes: a lower bound on the supremum, exact if one start finds the summit.
     """
 
-    order: int = 2
+    order: float = 2
 
     def description(self) -> ModelDescription:
         """Against points that are moved, without foreknowledge."""

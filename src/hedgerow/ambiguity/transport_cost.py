@@ -1,6 +1,6 @@
 """What models that move points share: a transport cost, and for Sinkhorn's its kernels.
 
-    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
+    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p    or, with norm = q,    ‖·‖_q^p in both terms
 
 With regularisation ε, moving mass according to the kernels Q_ε ⊗ W_ε ∝ exp(−c_p/ε) is what costs
 least, and its discrepancy is  −ε·( E log-normaliser of Q_ε + E log-normaliser of W_ε ), with the
@@ -26,7 +26,7 @@ from hedgerow.ambiguity.outcome_moves import closed_log_moments, outcome_nodes
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import MeanOfLogs
 from hedgerow.data import NominalDistribution, Units
-from hedgerow.kernels import Kernel, Nodes
+from hedgerow.kernels import AbstractKernel, Nodes, kernel_of
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
@@ -40,18 +40,20 @@ PINNED = 1e-6
 
 
 class TransportAmbiguity(PenalisedAmbiguity):
-    """Shared by models with a transport cost: its order and scales."""
+    """Shared by models with a transport cost: its order, norm and scales."""
 
     traced = (*PenalisedAmbiguity.traced, "x_scale", "y_scale")
     order = ABSENT
     _: KW_ONLY
     x_scale: Any = 1.0
     y_scale: Any = 1.0
+    norm: Any = None
 
     def check(self) -> None:
-        """Penalty or radius and scales are in range; the order is 1 or 2."""
+        """Penalty or radius, scales, order and norm are in range."""
         super().check()
-        _checks.one_of("order", self.order, (1, 2))
+        _checks.order("order", self.order)
+        _checks.norms("norm", self.norm)
         _checks.scale("x_scale", self.x_scale)
         _checks.scale("y_scale", self.y_scale)
 
@@ -61,15 +63,15 @@ class TransportAmbiguity(PenalisedAmbiguity):
         smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
         if np.isinf(smallest):
             raise InadmissiblePenaltyError(
-                f"With order={self.order} the robust value is infinite for every penalty, because "
+                f"With order={self.order:g} the robust value is infinite for every penalty, because "
                 "the loss outgrows the transport cost: give the loss a bounded outcome_support"
-                + (", or use order=2." if self.order == 1 else ".")
+                + (", or use order=2." if self.order < 2 else ".")
             )
         if self.penalty is not None and not self.penalty > smallest:
             raise InadmissiblePenaltyError(
-                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order}); "
+                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order:g}); "
                 f"the penalty must be greater than {smallest:.6g}"
-                + (", or use order=2." if self.order == 1 else ".")
+                + (", or use order=2." if self.order < 2 else ".")
             )
         return self.replace(
             x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
@@ -79,7 +81,9 @@ class TransportAmbiguity(PenalisedAmbiguity):
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""
-        cost = loss.outcome_cost(self.order, self._y_scale(units))
+        cost = loss.outcome_cost(
+            self.order, self._y_scale(units), _checks.norms("norm", self.norm)[1]
+        )
         return loss.smallest_penalty(cost, units.constant, nominal.outcomes)
 
     def radius_unit(self, units: Units) -> float:
@@ -93,6 +97,13 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """s_y; "auto" hardly moves an outcome that never varied."""
         automatic = np.maximum(units.y_spread, PINNED * units.y_unit)
         return _resolved("y_scale", self.y_scale, automatic)
+
+    def in_units(self, units: Units) -> Self:
+        """In working units; order and norm are the kernels' own from here on.
+
+        So models of several orders share the programs that their kernels share.
+        """
+        return super().in_units(units).replace(order=None, norm=None)
 
     def power(self, radius: float) -> float:
         """ρ^p."""
@@ -124,9 +135,10 @@ class TransportAmbiguity(PenalisedAmbiguity):
         epsilon = np.float64(epsilon)
         x_scale: Any = np.asarray(self.x_scale * units.x_factor)
         y_scale: Any = np.asarray(self.y_scale / units.y_unit)
+        x_norm, y_norm = _checks.norms("norm", self.norm)
         return Kernels(
-            context=Kernel(self.order, epsilon, x_scale),
-            outcome=Kernel(self.order, epsilon, y_scale, low, high),
+            context=kernel_of(self.order, x_norm, epsilon, x_scale),
+            outcome=kernel_of(self.order, y_norm, epsilon, y_scale, low, high),
         )
 
 
@@ -135,7 +147,7 @@ class SinkhornAmbiguity(TransportAmbiguity):
 
     traced = (*TransportAmbiguity.traced, "epsilon")
     epsilon: float = 0.1
-    order: int = 2
+    order: float = 2
 
     def check(self) -> None:
         """Epsilon is positive too."""
@@ -246,7 +258,7 @@ def causality_remarks(
 
 
 def _around_modes(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     nodes: Nodes,
     centre: Float[Array, "b d"],
     modes: Float[Array, "b s d"],
@@ -260,13 +272,14 @@ def _around_modes(
     places = jnp.concatenate([centre[:, None], modes], axis=1)
     points, log_weights = nodes(kernel, places, key)
     points = points.reshape(len(centre), -1, centre.shape[-1])
-    nearness = -kernel.cost(places[:, None], points[:, :, None]) / kernel.epsilon
+    centres, points = places[:, None], points[:, :, None]
+    nearness = kernel.log_nearness(centres, points)
     mixture = jax.nn.logsumexp(nearness, axis=-1)
-    return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
+    return points[:, :, 0], nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
 
 
 def _mean_log_normaliser(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     nodes: Nodes | None,
     centres: np.ndarray,
     mass: np.ndarray,
@@ -295,7 +308,10 @@ def _mean_log_normaliser(
 
 @program
 def _log_normalisers(
-    kernel: Kernel, measure: Any, centres: Float[Array, "b d"], low: Float[Array, "b d"] | None
+    kernel: AbstractKernel,
+    measure: Any,
+    centres: Float[Array, "b d"],
+    low: Float[Array, "b d"] | None,
 ) -> Float[Array, " b"]:
     kernel = kernel if low is None else kernel.above(low)
     if measure is not None:

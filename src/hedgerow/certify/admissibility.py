@@ -137,17 +137,19 @@ def _growth(
     distance: Float[Array, ""],
 ) -> tuple[Float[Array, "s directions"], Float[Array, "s directions xy"]]:
     """Ψ per unit of transport cost at this distance, along directions straight and climbed to."""
-    order = around.context.order
+    order = around.outcome.order
     features = around.context.scale.shape[0]
     falling, rising = (
-        jnp.concatenate([around.context.scale, scale]) for scale in around.outcome.open_scales
+        jnp.concatenate(scales)
+        for scales in zip(around.context.open_scales, around.outcome.open_scales, strict=True)
     )
 
     def open_part(direction: Array) -> Array:
         """What of a direction has no end, at cost 1; 0 if nothing has."""
         scale = jnp.where(direction < 0, falling, rising)
         direction = jnp.where(scale > 0, direction, 0.0)
-        cost = jnp.sum((jnp.abs(direction) / jnp.where(scale > 0, scale, 1.0)) ** order)
+        cost = around.context.ray_cost(direction[:features])
+        cost = cost + around.outcome.ray_cost(direction[features:])
         return direction / jnp.where(cost > 0, cost, 1.0) ** (1 / order)
 
     def along(start: Array) -> tuple[Array, Array]:

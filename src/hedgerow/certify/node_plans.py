@@ -21,10 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.ambiguity import Problem
+from hedgerow.ambiguity import Kernels, Problem
 from hedgerow.certify.moments import MOST_PLACES, Modes
 from hedgerow.certify.scan import Scan, scan_around
-from hedgerow.kernels import GaussQuadrature, Nodes, Reference, Scattered, Sobol
+from hedgerow.kernels import (
+    AbstractKernel,
+    GaussQuadrature,
+    Nodes,
+    Reference,
+    Scattered,
+    Sobol,
+)
 from hedgerow.rules import FittedRule
 
 REPLICATES = 8
@@ -107,7 +114,7 @@ class NodePlanner:
         if self._features == 1:
             nodes, n = self._panels(level, epsilon, max(seen.reach for seen in scans))
             plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
-        elif self._features == 2 and not steep:
+        elif self._features == 2 and not steep and self._kernel.gauss(1) is not None:
             nodes, n = self._product(level)
             if nodes is None:
                 return None
@@ -122,7 +129,8 @@ class NodePlanner:
             plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
         plan = plan._replace(level=level)
         if outcome_nodes is not None:
-            n *= outcome_nodes.n * self.problem.one_loss().terms
+            panels = 2 * (getattr(outcome_nodes, "panels", None) or 0.5)
+            n *= round(outcome_nodes.n * panels) * self.problem.one_loss().terms
         effort = plan.contexts * plan.replicates * n * self.problem.nominal.most_outcomes
         effort *= 1 if plan.modes is None else 1 + MOST_PLACES
         return plan if level < 2 or effort <= MOST_EXPONENTS else None
@@ -161,24 +169,31 @@ class NodePlanner:
             return None
         if self.problem.nominal.outcomes.shape[1] > 1:
             return Sobol(32 * 2**level)
-        return GaussQuadrature(16 * 2**level)
+        kernel = kernels.outcome
+        if kernel.gauss(1) is not None:
+            return GaussQuadrature(16 * 2**level)
+        if kernel.by_coordinate() is None:
+            return Sobol(32 * 2**level)
+        # a tilt may lead beyond the kernel's own reach: every level looks further, and closer
+        reach = float(np.max(np.asarray(kernel.reach) / np.asarray(kernel.scale)))
+        return GaussQuadrature(16, 8 * 3**level, np.float64(reach * 1.5**level))
 
     def _product(self, level: int) -> tuple[GaussQuadrature | None, int]:
         """A product rule for two features, and how many nodes it has; None beyond the largest."""
         n = PRODUCT_NODES * 2**level
         if n > self._most:
             return None, 0
-        return GaussQuadrature(n), (n if self._order == 2 else 2 * n) ** 2
+        points, _ = self._kernel.gauss(n) or ((), ())
+        return GaussQuadrature(n), len(points) ** 2
 
     @property
-    def _order(self) -> int:
-        kernels = self.problem.kernels
-        return 2 if kernels is None else kernels.context.order
+    def _kernel(self) -> AbstractKernel:
+        return _moving(self.problem).context
 
     @property
     def _most(self) -> int:
         """The largest Gauss rule whose weights do not underflow."""
-        return MOST_HERMITE if self._order == 2 else MOST_LAGUERRE
+        return MOST_LAGUERRE if self._kernel.order == 1 else MOST_HERMITE
 
     def _panels(self, level: int, epsilon: float, far: float) -> tuple[GaussQuadrature, int]:
         """Panels around a single feature, and how many nodes they have.
@@ -186,10 +201,21 @@ class NodePlanner:
         They reach as far as moving pays and, beyond that, twelve standard deviations (forty
         widths).
         """
-        width = math.sqrt(epsilon / 2) if self._order == 2 else epsilon
-        reach = far + (12.0 if self._order == 2 else 40.0) * width
+        scale = np.asarray(self._kernel.scale)
+        scale = np.where(scale > 0, scale, 1.0)
+        width, beyond = (
+            float(np.max(np.asarray(length) / scale))
+            for length in (self._kernel.width, self._kernel.reach)
+        )
+        width, reach = max(width, 1e-300), far + beyond
         panels = 2 ** (level + math.ceil(math.log2(reach / (PANEL_WIDTHS * width))))
         return GaussQuadrature(PANEL_NODES, panels, np.float64(reach)), 2 * panels * PANEL_NODES
+
+
+def _moving(problem: Problem) -> Kernels:
+    if problem.kernels is None:
+        raise ValueError("A model that moves points needs kernels; its `kernels` gave none.")
+    return problem.kernels
 
 
 def _steep(temperature: float, seen: Scan) -> bool:

@@ -123,7 +123,8 @@ class _Scanner:
         most = min(len(contexts), ASKED)
         asked = ((np.arange(most) + rng.random()) * len(contexts) / most).astype(int)
         self.homes = contexts[asked]
-        self.order, self._penalty = kernel.order, penalty
+        self.order, self._penalty = float(kernel.order), penalty
+        self._kernel = jax.tree.map(np.asarray, kernel)
         self._scale, self._width = np.asarray(kernel.scale), np.asarray(kernel.width)
         self._low, self._high = contexts.min(axis=0), contexts.max(axis=0)
         self._rule, self._loss = rule, setting.loss
@@ -159,9 +160,8 @@ class _Scanner:
         return self._mean_losses(points) - self._at_home - self._penalty * self.cost(points)
 
     def cost(self, points: np.ndarray) -> np.ndarray:
-        """‖(x − x̂)/s_x‖_p^p; features that never move cost nothing."""
-        scale = np.where(self._scale > 0, self._scale, np.inf)
-        return np.sum(np.abs((points - self.homes[:, None]) / scale) ** self.order, axis=-1)
+        """What moving costs; features that never move cost nothing."""
+        return self._kernel.cost(self.homes[:, None], points)
 
     def lines(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Points of each context along single features, and the features.

@@ -1,6 +1,12 @@
-"""Kernels around a nominal point, and nodes for expectations under them."""
+"""Kernels around a nominal point, and nodes for expectations under them.
 
-from hedgerow.kernels.kernel import NEVER, Kernel, invert, log_add
+``base`` says what every kernel offers; ``kernel`` (orders 1 and 2), ``power`` (any order) and
+``radial`` (powers of norms) are kinds of it, which ``kernel_of`` chooses among.
+"""
+
+from hedgerow.kernels.base import AbstractKernel, invert
+from hedgerow.kernels.choice import kernel_of
+from hedgerow.kernels.kernel import Kernel
 from hedgerow.kernels.nodes import (
     Anchored,
     GaussQuadrature,
@@ -10,17 +16,24 @@ from hedgerow.kernels.nodes import (
     Scattered,
     Sobol,
 )
+from hedgerow.kernels.power import PowerKernel
+from hedgerow.kernels.radial import RadialKernel
+from hedgerow.kernels.tilted import NEVER, log_add
 
 __all__ = [
     "NEVER",
+    "AbstractKernel",
     "Anchored",
     "GaussQuadrature",
     "Kernel",
     "MonteCarlo",
     "Nodes",
+    "PowerKernel",
+    "RadialKernel",
     "Reference",
     "Scattered",
     "Sobol",
     "invert",
+    "kernel_of",
     "log_add",
 ]

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from hedgerow.kernels.kernel import NEVER, Kernel, Points, invert, log_add
+from hedgerow.kernels.base import Points, invert
+from hedgerow.kernels.tilted import NEVER, log_add
 
 
 class Kinked(NamedTuple):
     """A kernel around a centre, tilted by the slope ``below`` the kink and the one ``above`` it."""
 
-    kernel: Kernel
+    kernel: Any
+    """One whose coordinates are known (``AbstractKernel.by_coordinate``)."""
     centre: Points
     kink: Points
     below: Any
