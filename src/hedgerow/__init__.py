@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hedgerow import (
         ambiguity,
         baselines,
+        contexts,
         data,
         datasets,
         decisions,
@@ -91,7 +92,16 @@ if TYPE_CHECKING:
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
 
 _MODULES = (
-    *("ambiguity", "baselines", "data", "datasets", "decisions", "explain", "forecasts"),
+    *(
+        "ambiguity",
+        "baselines",
+        "contexts",
+        "data",
+        "datasets",
+        "decisions",
+        "explain",
+        "forecasts",
+    ),
     *("kernels", "losses", "lots", "metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {

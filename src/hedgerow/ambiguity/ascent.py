@@ -3,7 +3,8 @@
     height(x, y) = Σ_i p̂_i·[ Ψ(f(x), y_i) − λ‖(y_i − ŷ_i)/s_y‖_p^p ] − λ‖(x − x̂)/s_x‖_p^p
 
 is climbed from several starting points around each context by proximal gradient ascent with a step
-size per start; where the loss knows its best response, only x is climbed. What is found is a lower
+size per start; where the loss knows its best response, only x is climbed. Where moving is all or
+nothing, as for categories, ascents start from every value and keep it. What is found is a lower
 bound on the supremum, exact if one start finds the summit.
 """
 
@@ -47,13 +48,18 @@ class _Point(NamedTuple):
 
 
 def _start(setting: Setting, batch: Batch, penalty: Array, key: PRNGKeyArray) -> _Point:
-    """The contexts themselves and points around them, outcomes at home."""
+    """The contexts themselves, other values of theirs and points around them; outcomes at home."""
     kernel = setting.moving().context
     # a gain of one unit of loss pays for a cost of 1/λ: that is how far to look
     wide = kernel.with_epsilon(1 / penalty)
     starts, _ = setting.context_nodes(wide, batch.contexts, key)
-    x = jnp.concatenate([batch.contexts[:, None], starts], axis=1)
-    y = jnp.broadcast_to(batch.outcomes[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
+    jumps = kernel.discrete_moves(batch.contexts)
+    first = batch.contexts[:, None]
+    if jumps is not None:  # home itself, too
+        first = jnp.concatenate([first, jumps], axis=1)
+    x = jnp.concatenate([first, starts], axis=1)
+    home = setting.moving().outcome.settled(batch.outcomes)
+    y = jnp.broadcast_to(home[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
     return _Point(x, y)
 
 

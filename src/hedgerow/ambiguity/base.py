@@ -19,7 +19,7 @@ points is a ``Reweighting`` and needs ``risk`` alone. docs/extending.md has an e
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -162,6 +162,10 @@ class Ambiguity(Component):
         A model in which every outcome moves on its own looks at those in ``places``.
         """
         return batch
+
+    def located(self, names: Sequence[str] | None, features: int) -> Self:
+        """Return the model knowing where the columns are that it names, among so many features."""
+        return self
 
     def slots(self, nominal: NominalDistribution) -> int:
         """How many separate logarithms the model has on this nominal."""

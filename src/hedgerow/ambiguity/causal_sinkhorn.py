@@ -29,7 +29,7 @@ class CausalSinkhorn(SinkhornAmbiguity):
     penalty : float or None
         λ, the price of transport in units of ``loss_scale``. Large: nearly the empirical problem.
     epsilon : float
-        ε > 0, how much the worst case is smeared out, in units of the scales to the power of the order.
+        ε > 0, how much the worst case is smeared out, in units of the scales to the power p.
     order : float >= 1
         p of the transport cost ‖(x−x̂)/s_x‖_p^p + ‖(y−ŷ)/s_y‖_p^p.
     radius : float or None
@@ -43,6 +43,11 @@ class CausalSinkhorn(SinkhornAmbiguity):
         Unit of the penalty. "auto": the mean loss of the best constant decision.
     norm : None, 1, 2 or inf, or a pair of these for x and y
         q, for costs ‖·‖_q^p over all columns together; None: each column by itself, ‖·‖_p^p.
+    contexts : kinds of columns or None
+        What columns of the contexts are (``hedgerow.contexts``): bounded, categorical, or fixed,
+        which the adversary cannot touch; None: all may be moved anywhere.
+    outcomes : {None, "integers", "fixed"}
+        Where outcomes may be moved: anywhere on the loss's support, to whole numbers, or nowhere.
     """
 
     def description(self) -> ModelDescription:

@@ -42,7 +42,7 @@ class CausalWasserstein(TransportAmbiguity):
         p of the transport cost.
     radius : float or None
         ρ, instead of a penalty: the largest causal transport distance C_p that is guarded against.
-    x_scale, y_scale, loss_scale, norm
+    x_scale, y_scale, loss_scale, norm, contexts, outcomes
         As for ``CausalSinkhorn``.
 
     Notes

@@ -9,7 +9,7 @@ true normalisers of truncated kernels (paper: the constant before Eq:MCO:whole).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Self
 
@@ -25,8 +25,17 @@ from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
 from hedgerow.ambiguity.outcome_moves import closed_log_moments, outcome_nodes
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import MeanOfLogs
+from hedgerow.ambiguity.supports import (
+    INTEGERS,
+    STILL,
+    Declared,
+    context_kernel,
+    declared,
+    outcome_kernel,
+)
+from hedgerow.contexts import check_kinds
 from hedgerow.data import NominalDistribution, Units
-from hedgerow.kernels import AbstractKernel, Nodes, kernel_of
+from hedgerow.kernels import AbstractKernel, Nodes
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
@@ -48,10 +57,16 @@ class TransportAmbiguity(PenalisedAmbiguity):
     x_scale: Any = 1.0
     y_scale: Any = 1.0
     norm: Any = None
+    contexts: Any = None
+    outcomes: str | None = None
+    _declared = None
+    """What was declared of contexts and outcomes, known once the model is resolved."""
 
     def check(self) -> None:
-        """Penalty or radius, scales, order and norm are in range."""
+        """Penalty or radius, scales, order and norm are in range, and columns are declared."""
         super().check()
+        check_kinds(self.contexts)
+        _checks.one_of("outcomes", self.outcomes, (None, INTEGERS, STILL))
         _checks.order("order", self.order)
         _checks.norms("norm", self.norm)
         _checks.scale("x_scale", self.x_scale)
@@ -63,8 +78,8 @@ class TransportAmbiguity(PenalisedAmbiguity):
         smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
         if np.isinf(smallest):
             raise InadmissiblePenaltyError(
-                f"With order={self.order:g} the robust value is infinite for every penalty, because "
-                "the loss outgrows the transport cost: give the loss a bounded outcome_support"
+                f"With order={self.order:g} the robust value is infinite for every penalty, "
+                "because the loss outgrows the transport cost: give the loss a bounded outcome_support"
                 + (", or use order=2." if self.order < 2 else ".")
             )
         if self.penalty is not None and not self.penalty > smallest:
@@ -77,10 +92,22 @@ class TransportAmbiguity(PenalisedAmbiguity):
             x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
             y_scale=self._y_scale(units),
             loss_scale=loss_scale,
+            _declared=declared(
+                self, units, self._y_scale(units), loss.support_for(len(units.y_unit)), nominal
+            ),
         )
+
+    def located(self, names: Sequence[str] | None, features: int) -> Self:
+        """Return the model knowing the positions of the columns that it declares."""
+        if self.contexts is None:
+            return self
+        kinds = tuple(kind.located(names, features) for kind in check_kinds(self.contexts))
+        return self.replace(contexts=kinds)
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""
+        if self.outcomes == STILL:
+            return 0.0
         cost = loss.outcome_cost(
             self.order, self._y_scale(units), _checks.norms("norm", self.norm)[1]
         )
@@ -99,11 +126,11 @@ class TransportAmbiguity(PenalisedAmbiguity):
         return _resolved("y_scale", self.y_scale, automatic)
 
     def in_units(self, units: Units) -> Self:
-        """In working units; order and norm are the kernels' own from here on.
+        """In working units; what only the kernels need is theirs from here on.
 
         So models of several orders share the programs that their kernels share.
         """
-        return super().in_units(units).replace(order=None, norm=None)
+        return super().in_units(units).replace(order=None, norm=None, contexts=None, _declared=None)
 
     def power(self, radius: float) -> float:
         """ρ^p."""
@@ -136,9 +163,19 @@ class TransportAmbiguity(PenalisedAmbiguity):
         x_scale: Any = np.asarray(self.x_scale * units.x_factor)
         y_scale: Any = np.asarray(self.y_scale / units.y_unit)
         x_norm, y_norm = _checks.norms("norm", self.norm)
+        known: Any = self._declared or Declared(None, None)
         return Kernels(
-            context=kernel_of(self.order, x_norm, epsilon, x_scale),
-            outcome=kernel_of(self.order, y_norm, epsilon, y_scale, low, high),
+            context=context_kernel(self.order, x_norm, epsilon, x_scale, known.supports, units),
+            outcome=outcome_kernel(
+                self.order,
+                y_norm,
+                epsilon,
+                y_scale,
+                (low, high),
+                self.outcomes,
+                known.first,
+                units.y_unit,
+            ),
         )
 
 
@@ -272,10 +309,12 @@ def _around_modes(
     places = jnp.concatenate([centre[:, None], modes], axis=1)
     points, log_weights = nodes(kernel, places, key)
     points = points.reshape(len(centre), -1, centre.shape[-1])
-    centres, points = places[:, None], points[:, :, None]
-    nearness = kernel.log_nearness(centres, points)
-    mixture = jax.nn.logsumexp(nearness, axis=-1)
-    return points[:, :, 0], nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
+    # the weight of a node around its own place is the kernel over what nodes are drawn from
+    own = jnp.repeat(places, points.shape[1] // places.shape[1], axis=1)
+    drawn = log_weights.reshape(len(centre), -1)
+    drawn = drawn - (kernel.log_nearness(own, points) - kernel.log_proposal(own, points))
+    mixture = jax.nn.logsumexp(kernel.log_proposal(places[:, None], points[:, :, None]), axis=-1)
+    return points, kernel.log_nearness(centre[:, None], points) - mixture + drawn
 
 
 def _mean_log_normaliser(
@@ -301,8 +340,7 @@ def _mean_log_normaliser(
     mean = float(mass @ np.concatenate(each)[: len(centres)])
     if measure is not None:
         return mean
-    scale = np.asarray(kernel.scale)
-    free = scale > 0
+    scale, free = np.asarray(kernel.scale), np.asarray(kernel.lebesgue)
     return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
 
 

@@ -122,7 +122,8 @@ def _largest_need(
         step = 0.8**i * jnp.where(size > 0, uphill / jnp.where(size > 0, size, 1.0), 0.0)
         return jnp.where((need(x + step) > need(x))[:, None], x + step, x)
 
-    starts = jnp.concatenate([distance * contexts for distance in DISTANCES])
+    endless = (around.context.open_scales[0] > 0) & (around.context.open_scales[1] > 0)
+    starts = jnp.concatenate([jnp.where(endless, d * contexts, contexts) for d in DISTANCES])
     found = jax.lax.fori_loop(0, CLIMBS, climb, starts)
     needs = need(found)
     return found[jnp.argmax(needs)], jnp.max(needs)

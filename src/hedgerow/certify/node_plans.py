@@ -2,6 +2,7 @@
 
 - Points that never move, or a discrete reference measure: sums are exact, one level.
 - One feature: Gauss–Legendre panels that reach as far as moving the context can pay.
+- Categorical variables: sums over every combination of values, while these are few; else drawn.
 - Two features: a product of Gauss–Hermite or Laguerre rules.
 - More: scrambled Sobol points with random shifts, in independent replicates.
 - Two or more, where moving a context can pay many times the temperature, or pays most far away:
@@ -110,11 +111,18 @@ class NodePlanner:
         if isinstance(outcome_nodes, GaussQuadrature) and 16 * 2**level > self._most:
             return None
         contexts = min(self._total, MOST_CONTEXTS * 2**level)
-        near = epsilon if self._features > 1 else None
-        if self._features == 1:
+        crossed = self._kernel.summed()
+        numbers = len(self._kernel.continuous)
+        near = epsilon if numbers > 1 else None
+        if numbers == 0 and crossed is not None:
+            nodes, n = GaussQuadrature(1), 1
+            plan = NodePlan(nodes, outcome_nodes, 1, contexts, outcome_nodes is not None)
+            if level and not plan.settles:
+                return None
+        elif numbers == 1 and crossed is not None:
             nodes, n = self._panels(level, epsilon, max(seen.reach for seen in scans))
             plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
-        elif self._features == 2 and not steep and self._kernel.gauss(1) is not None:
+        elif self._is_product(numbers, crossed) and not steep:
             nodes, n = self._product(level)
             if nodes is None:
                 return None
@@ -128,6 +136,7 @@ class NodePlanner:
             nodes = Sobol(n)
             plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
         plan = plan._replace(level=level)
+        n *= crossed or 1
         if outcome_nodes is not None:
             panels = 2 * (getattr(outcome_nodes, "panels", None) or 0.5)
             n *= round(outcome_nodes.n * panels) * self.problem.one_loss().terms
@@ -162,6 +171,10 @@ class NodePlanner:
                 "reference measures: leave reference out."
             )
 
+    def _is_product(self, numbers: int, crossed: int | None) -> bool:
+        """Whether a product of two Gauss rules serves."""
+        return numbers == 2 and crossed is not None and self._kernel.gauss(1) is not None
+
     def _outcome_nodes(self, level: int) -> GaussQuadrature | Sobol | None:
         """Nodes around outcomes, if the loss needs any."""
         kernels, loss = self.problem.kernels, self.problem.one_loss()
@@ -170,7 +183,7 @@ class NodePlanner:
         if self.problem.nominal.outcomes.shape[1] > 1:
             return Sobol(32 * 2**level)
         kernel = kernels.outcome
-        if kernel.gauss(1) is not None:
+        if kernel.gauss(1) is not None or not np.any(np.asarray(kernel.lebesgue)):
             return GaussQuadrature(16 * 2**level)
         if kernel.by_coordinate() is None:
             return Sobol(32 * 2**level)

@@ -13,7 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
@@ -38,11 +38,18 @@ class AbstractKernel(eqx.Module):
     allowed), and every centre must lie between them. A scale of 0 pins a coordinate to its centre.
     """
 
-    order: eqx.AbstractVar[Any]
-    epsilon: eqx.AbstractVar[Float[Array, ""]]
-    scale: eqx.AbstractVar[Float[Array, " d"]]
-    low: eqx.AbstractVar[Float[Array, " d"] | None]
-    high: eqx.AbstractVar[Float[Array, " d"] | None]
+    if TYPE_CHECKING:  # fields of some kernels, properties of others
+
+        @property
+        def order(self) -> Any: ...
+        @property
+        def epsilon(self) -> Any: ...
+        @property
+        def scale(self) -> Any: ...
+        @property
+        def low(self) -> Any: ...
+        @property
+        def high(self) -> Any: ...
 
     # ------------------------------------------------------------------ what each kernel says
 
@@ -112,15 +119,39 @@ class AbstractKernel(eqx.Module):
         """Nodes in widths and log-weights of a Gauss rule along a coordinate; None: no such."""
         return None
 
+    def all_nodes(self, centre: Float[Array, "*b d"]) -> Weighted | None:
+        """Its points and their log-masses, where they are few; None: nodes have to be chosen."""
+        return None
+
+    def summed(self) -> int | None:
+        """How many nodes each of the numbers' becomes (``crossed``); None: too many, so drawn."""
+        return 1
+
     def discrete_moves(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b v d"] | None:
         """Points that differ from the centre where moving is all or nothing; None: nowhere."""
         return None
 
-    def crossed(self, centre: Array, nodes: Array, log_weights: Array) -> Weighted:
+    def crossed(
+        self, centre: Array, nodes: Array, log_weights: Array, key: PRNGKeyArray | None = None
+    ) -> Weighted:
         """Give nodes everything that the centre may become where moving is all or nothing."""
         return nodes, log_weights
 
     # ------------------------------------------------------------------ what all have
+
+    def settled(self, points: Array) -> Array:
+        """The nearest points that it has mass at."""
+        return points
+
+    @property
+    def lebesgue(self) -> Array:
+        """Which coordinates have a density with respect to length."""
+        return self.scale > 0
+
+    @property
+    def smooth(self) -> AbstractKernel:
+        """The kernel of the coordinates that are numbers; of most kernels, of all."""
+        return self
 
     @property
     def movable(self) -> Array:

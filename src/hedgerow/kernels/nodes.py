@@ -115,8 +115,11 @@ class GaussQuadrature(Nodes):
 
     def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return the product rule; ``key`` is not used."""
+        exact = kernel.all_nodes(centre)
+        if exact is not None:
+            return exact
         axes = kernel.continuous
-        offsets, log_weights = self._per_coordinate(kernel, centre)
+        offsets, log_weights = self._per_coordinate(kernel.smooth, centre)
         per_axis, dimension = offsets.shape[-2], len(axes)
         if per_axis**dimension > self.MOST:
             raise ValueError(
@@ -130,6 +133,11 @@ class GaussQuadrature(Nodes):
         else:
             nodes = centre[..., None, :] + offsets[..., grid, axes]
         log_weights = jnp.sum(log_weights[..., grid, axes], axis=-1)
+        if kernel.summed() is None:
+            raise ValueError(
+                "Gauss quadrature would sum over too many combinations of categorical values; use "
+                "Sobol or MonteCarlo nodes instead."
+            )
         return kernel.crossed(centre, nodes, log_weights)
 
     def _per_coordinate(self, kernel: AbstractKernel, centre: Array) -> tuple[Array, Array]:

@@ -31,7 +31,7 @@ RAREST = 1e-30
 
 
 class RadialKernel(AbstractKernel):
-    """The kernel of one point, a norm q of 1, 2 or ∞ and an order p ≥ 1 (``of`` makes its table)."""
+    """The kernel of one point, a norm q = 1, 2 or ∞ and an order p ≥ 1 (``of`` makes its table)."""
 
     order: Float[Array, ""]
     epsilon: Float[Array, ""]

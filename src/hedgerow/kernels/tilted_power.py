@@ -18,7 +18,7 @@ from jaxtyping import Array
 
 from hedgerow.kernels.tilted import NEVER
 
-NODES = {4: 8, 8: 20}
+NODES = {4: 8, 8: 24}
 """Per stretch, by the bytes of a float."""
 LOOKS = {4: 8, 8: 10}
 """Halvings, in logarithms, of where the mass ends."""
@@ -91,7 +91,7 @@ def log_tilted_power(k: Array, low: Array, high: Array, order: Any) -> Array:
 def _until_nothing(
     exponent: Any, highest: Array, start: Array, side: Array, length: Array, depth: float
 ) -> Array:
-    """How far from the start, at most ``length``, the exponent stays within ``depth`` of the top."""
+    """How far from the start, at most ``length``, exponents stay within ``depth`` of the top."""
     low = jnp.full_like(length, np.log(NEAREST))
 
     def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:

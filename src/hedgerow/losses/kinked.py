@@ -43,4 +43,4 @@ class Kinked(NamedTuple):
             return log_add(low, jnp.where(u > kink, rest, NEVER))
 
         ends = kernel.tilted_ends(jnp.maximum(-self.below, self.above), centre)
-        return invert(log_mass_below, self.log_mass() + log_share, ends)
+        return kernel.settled(invert(log_mass_below, self.log_mass() + log_share, ends))

@@ -199,7 +199,10 @@ class Newsvendor(Loss):
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
             slopes = (-self.holding, self.stockout)
-            moved = [jnp.zeros_like(y), *(along.best_move(slope, y, penalty) for slope in slopes)]
+            moved = [
+                along.settled(y) - y,
+                *(along.best_move(slope, y, penalty) for slope in slopes),
+            ]
             candidates, z = jnp.broadcast_arrays(y + jnp.stack(moved), z)
             paid = penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
             gain = self.by_outcome(z, candidates) - paid
