@@ -78,8 +78,8 @@ class TransportAmbiguity(PenalisedAmbiguity):
         smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
         if np.isinf(smallest):
             raise InadmissiblePenaltyError(
-                f"With order={self.order:g} the robust value is infinite for every penalty, "
-                "because the loss outgrows the transport cost: give the loss a bounded outcome_support"
+                f"With order={self.order:g} the robust value is infinite for every penalty, because"
+                " the loss outgrows the transport cost: give the loss a bounded outcome_support"
                 + (", or use order=2." if self.order < 2 else ".")
             )
         if self.penalty is not None and not self.penalty > smallest:

@@ -39,17 +39,11 @@ class AbstractKernel(eqx.Module):
     """
 
     if TYPE_CHECKING:  # fields of some kernels, properties of others
-
-        @property
-        def order(self) -> Any: ...
-        @property
-        def epsilon(self) -> Any: ...
-        @property
-        def scale(self) -> Any: ...
-        @property
-        def low(self) -> Any: ...
-        @property
-        def high(self) -> Any: ...
+        order: Any
+        epsilon: Any
+        scale: Any
+        low: Any
+        high: Any
 
     # ------------------------------------------------------------------ what each kernel says
 

@@ -148,9 +148,11 @@ class LatticeKernel(AbstractKernel):
         terms = jax.nn.log_softmax(self._log_terms(centre), axis=-2)
         terms = terms + slope[..., None, :] * (self.points - anchor[..., None, :])
         if low is not None:
-            terms = jnp.where(self.points > jnp.asarray(low)[..., None, :], terms, NEVER)
+            low = jnp.broadcast_to(low, jnp.broadcast_shapes(jnp.shape(low), slope.shape))
+            terms = jnp.where(self.points > low[..., None, :], terms, NEVER)
         if high is not None:
-            terms = jnp.where(self.points <= jnp.asarray(high)[..., None, :], terms, NEVER)
+            high = jnp.broadcast_to(high, jnp.broadcast_shapes(jnp.shape(high), slope.shape))
+            terms = jnp.where(self.points <= high[..., None, :], terms, NEVER)
         return jax.nn.logsumexp(jnp.maximum(terms, NEVER), axis=-2)
 
     def tilted_ends(self, steepest: Points, centre: Points) -> tuple[Array, Array]:

@@ -191,9 +191,8 @@ class MixedKernel(AbstractKernel):
         near = self.inner.log_nearness(centre, point)
         if self.summed() is not None:
             return near
-        stay, change = self._drawn()
-        for variable, leave in zip(self.variables, change, strict=True):
-            near = near + jnp.where(_same(variable, centre, point), math.log(stay), leave)
+        for variable, stay in zip(self.variables, self._staying(), strict=True):
+            near = near + _log_drawn(variable, stay, _same(variable, centre, point))
         return near
 
     def _log_values(self, centre: Points, point: Points) -> Array:
@@ -203,12 +202,16 @@ class MixedKernel(AbstractKernel):
             total = total + jnp.where(_same(variable, centre, point), stay, change)
         return total
 
-    def _drawn(self) -> tuple[float, list[float]]:
-        """Chance that a drawn value is the centre's own, and log-chances of each of the others."""
-        several = [variable for variable in self.variables if variable.count > 1]
-        stay = 1 - 0.5 / max(len(several), 1)
-        return stay, [
-            math.log((1 - stay) / max(variable.count - 1, 1)) for variable in self.variables
+    def _staying(self) -> list[Array]:
+        """Chances that drawn values are the centre's own, the others being alike.
+
+        Halfway between the kernel's own and one at which a change somewhere is as likely as none,
+        so that no weight is above 2 for each variable, and what is rare is seen.
+        """
+        often = 1 - 0.5 / max(sum(variable.count > 1 for variable in self.variables), 1)
+        return [
+            (often + jnp.exp(variable.log_shares(self.epsilon)[0])) / 2
+            for variable in self.variables
         ]
 
     def from_uniform(self, centre: Points, uniform: Points) -> Float[Array, "*b d"]:
@@ -253,14 +256,12 @@ class MixedKernel(AbstractKernel):
             for i, variable in enumerate(self.variables):
                 nodes = _set(variable, nodes, jnp.asarray(np.tile(combinations[:, i], n)))
             return nodes, log_weights + self._log_values(home, nodes)
-        stay, change = self._drawn()
-        for variable, leave in zip(self.variables, change, strict=True):
+        for variable, stay in zip(self.variables, self._staying(), strict=True):
             if variable.count > 1:
                 nodes = _set(variable, nodes, _other(variable, home, uniform, stay))
-            own = math.log(stay) if variable.count > 1 else 0.0
-            kept, left = variable.log_shares(self.epsilon)
-            weight = jnp.where(_same(variable, home, nodes), kept - own, left - leave)
-            log_weights = log_weights + weight
+                same = _same(variable, home, nodes)
+                shares = jnp.where(same, *variable.log_shares(self.epsilon))
+                log_weights = log_weights + shares - _log_drawn(variable, stay, same)
         return nodes, log_weights
 
     def discrete_moves(self, centre: Float[Array, "*b d"]) -> Float[Array, "*b v d"] | None:
@@ -322,6 +323,13 @@ def _same(variable: Variable, centre: Points, point: Points) -> Array:
     """Whether both have the same value."""
     here, there = (jnp.argmin(variable.distances(p), axis=-1) for p in (centre, point))
     return here == there
+
+
+def _log_drawn(variable: Variable, stay: Array, same: Array) -> Array:
+    """Log-chance that a value was drawn."""
+    if variable.count == 1:
+        return jnp.zeros(same.shape, stay.dtype)
+    return jnp.where(same, jnp.log(stay), jnp.log((1 - stay) / (variable.count - 1)))
 
 
 def _set(variable: Variable, points: Array, value: Array) -> Array:

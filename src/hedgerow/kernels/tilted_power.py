@@ -18,7 +18,7 @@ from jaxtyping import Array
 
 from hedgerow.kernels.tilted import NEVER
 
-NODES = {4: 8, 8: 24}
+NODES = {4: 8, 8: 32}
 """Per stretch, by the bytes of a float."""
 LOOKS = {4: 8, 8: 10}
 """Halvings, in logarithms, of where the mass ends."""
