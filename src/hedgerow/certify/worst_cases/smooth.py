@@ -365,7 +365,8 @@ def _log_kernel(kernel: AbstractKernel, nodes: Nodes | None, centre: Array, poin
     measure = None if nodes is None else nodes.reference()
     if measure is not None:
         nearness = -kernel.cost(centre, point) / kernel.epsilon
-        return nearness - measure.log_normaliser(kernel, centre)
+        log_mass = nearness - measure.log_normaliser(kernel, centre)
+        return jnp.where(kernel.within(centre, point), log_mass, NEVER)
     return kernel.log_density(centre, point)
 
 
