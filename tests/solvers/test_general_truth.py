@@ -61,12 +61,9 @@ def truth(order, contexts):
 )
 def test_reaches_the_true_minimum(order, contexts):
     X, y = table()
-    kinds = None
     value, best = truth(order, contexts)
-    if contexts:
-        kinds = hr.contexts.Categorical((1, 2), mismatch=0.1)
-    else:
-        kinds = hr.contexts.Fixed((1, 2))
+    sky = (1, 2)
+    kinds = hr.contexts.Categorical(sky, 0.1) if contexts else hr.contexts.Fixed(sky)
     model = hr.Sinkhorn(PENALTY, EPSILON, order, contexts=kinds)
     policy = hr.RobustPolicy(
         LOSS,

@@ -105,6 +105,11 @@ class AbstractKernel(eqx.Module):
         """
         return None
 
+    @property
+    def terms(self) -> int:
+        """How many numbers one of its integrals holds at a time, for planning memory."""
+        return 1
+
     def squared(self) -> Any:
         """Itself if exponentials of squares under it come down to ``log_tilted_mass``."""
         return None

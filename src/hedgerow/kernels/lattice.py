@@ -78,6 +78,11 @@ class LatticeKernel(AbstractKernel):
         """Nowhere: points are counted."""
         return np.zeros(self.scale.shape[0], bool)
 
+    @property
+    def terms(self) -> int:
+        """All points."""
+        return self.points.shape[0]
+
     def by_coordinate(self) -> LatticeKernel:
         """Itself."""
         return self

@@ -24,7 +24,7 @@ from hedgerow.kernels.kernel import moved_in_scales, steepest_open
 from hedgerow.kernels.norms import power_root
 from hedgerow.kernels.tables import Table
 from hedgerow.kernels.tilted import NEVER
-from hedgerow.kernels.tilted_power import farthest, log_tilted_power, peak
+from hedgerow.kernels.tilted_power import NODES, farthest, log_tilted_power, peak
 
 FAR = 72.0
 """|u/s|^p/ε beyond which there is no mass: twelve standard deviations of a Gaussian."""
@@ -75,6 +75,11 @@ class PowerKernel(AbstractKernel):
     def reach(self) -> Float[Array, " d"]:
         """Where |u/s|^p/ε is 72."""
         return self.unit * FAR ** (1 / self.order)
+
+    @property
+    def terms(self) -> int:
+        """Nodes on three stretches."""
+        return 3 * NODES[8]
 
     def by_coordinate(self) -> PowerKernel:
         """Itself."""

@@ -186,6 +186,7 @@ class Newsvendor(Loss):
         return ClosedMoments(
             lambda z, y, t: jnp.sum(pieces(z, y, t).log_mass(), axis=-1),
             lambda uniform, z, y, t: pieces(z, y, t).quantile(jnp.log(uniform)),
+            along.terms,
         )
 
     def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
