@@ -195,7 +195,7 @@ class Categorical(ContextKind):
         columns one 1 among zeros and whatever else the data hold.
     """
 
-    columns: Any
+    columns: Any = None
     mismatch: float = 1.0
     values: Any = None
 

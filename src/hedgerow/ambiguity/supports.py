@@ -95,7 +95,8 @@ def outcome_kernel(
 ) -> AbstractKernel:
     """Return the kernel of outcomes in working units."""
     if outcomes == STILL:
-        return StillKernel(order=np.float64(order), epsilon=epsilon, scale=scale * 0.0)
+        nowhere: Any = np.zeros_like(scale)
+        return StillKernel(order=np.float64(order), epsilon=epsilon, scale=nowhere)
     along = kernel_of(order, norm, epsilon, scale, *ends)
     if first is None:
         return along

@@ -38,12 +38,10 @@ class AbstractKernel(eqx.Module):
     allowed), and every centre must lie between them. A scale of 0 pins a coordinate to its centre.
     """
 
-    if TYPE_CHECKING:  # fields of some kernels, properties of others
-        order: Any
-        epsilon: Any
-        scale: Any
-        low: Any
-        high: Any
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Order, epsilon, scale, low and high: fields of some kernels, properties of others."""
 
     # ------------------------------------------------------------------ what each kernel says
 
@@ -79,7 +77,7 @@ class AbstractKernel(eqx.Module):
         """
 
     @abstractmethod
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """Penalty at which the cost outweighs (slope·u)^degree far away; inf if none does.
 
         ``falling`` and ``rising`` (…, d) are slopes, not negative, as a coordinate falls or rises;
@@ -209,7 +207,7 @@ class AbstractKernel(eqx.Module):
             return jnp.full_like(centre, -jnp.inf), jnp.full_like(centre, jnp.inf)
         return self.low - centre, self.high - centre
 
-    def ray_cost(self, direction: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+    def ray_cost(self, direction: Any) -> Any:
         """What a move costs, wherever it begins, without regard to the support."""
         return self.cost(direction * 0, direction)
 

@@ -215,7 +215,7 @@ class Kernel(AbstractKernel):
         low, high = self.bounds(home)
         return home + jnp.clip(shrunk * scale, low, high)
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """For p = degree, the ℓ_∞ norm (p = 1) of slopes in scales, or the squared ℓ_2 (p = 2)."""
         steepest = steepest_open(self, falling, rising)
         if self.order == degree:
@@ -231,7 +231,7 @@ class Kernel(AbstractKernel):
         return least_dual_norm(scales, float(self.order))
 
 
-def steepest_open(kernel: AbstractKernel, falling: Array, rising: Array) -> Array:
+def steepest_open(kernel: AbstractKernel, falling: Any, rising: Any) -> Any:
     """The larger of both slopes, in scales, in the directions that the support leaves open."""
     xp = arrays(kernel.scale, falling, rising)
     down, up = kernel.open_scales

@@ -39,27 +39,27 @@ class LatticeKernel(AbstractKernel):
     log_mass: Float[Array, "v d"]
 
     @property
-    def order(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def order(self) -> Any:
         """That of the cost."""
         return self.along.order
 
     @property
-    def epsilon(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def epsilon(self) -> Any:
         """That of the cost."""
         return self.along.epsilon
 
     @property
-    def scale(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def scale(self) -> Any:
         """That of the cost."""
         return self.along.scale
 
     @property
-    def low(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def low(self) -> Any:
         """Where the lattice would end."""
         return self.along.low
 
     @property
-    def high(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def high(self) -> Any:
         """Where the lattice would end."""
         return self.along.high
 
@@ -189,7 +189,7 @@ class LatticeKernel(AbstractKernel):
         shrunk = jnp.sign(moved) * power_root(jnp.abs(moved), size * penalty, self.order)
         return self.settled(home + shrunk * self.scale)
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """As on the whole line."""
         return self.along.outweighing(falling, rising, degree)
 
@@ -277,7 +277,7 @@ class StillKernel(AbstractKernel):
         """Stay."""
         return point
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """0: nothing is gained."""
         return jnp.zeros_like(falling[..., 0])
 

@@ -76,27 +76,27 @@ class MixedKernel(AbstractKernel):
         return self.inner
 
     @property
-    def order(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def order(self) -> Any:
         """That of the columns that are numbers."""
         return self.inner.order
 
     @property
-    def epsilon(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def epsilon(self) -> Any:
         """Likewise."""
         return self.inner.epsilon
 
     @property
-    def scale(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def scale(self) -> Any:
         """Likewise; 0 for what is no number."""
         return self.inner.scale
 
     @property
-    def low(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def low(self) -> Any:
         """Likewise."""
         return self.inner.low
 
     @property
-    def high(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def high(self) -> Any:
         """Likewise."""
         return self.inner.high
 
@@ -151,7 +151,7 @@ class MixedKernel(AbstractKernel):
         """The same with another ε."""
         return eqx.tree_at(lambda k: k.inner, self, self.inner.with_epsilon(epsilon))
 
-    def ray_cost(self, direction: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+    def ray_cost(self, direction: Any) -> Any:
         """Of the columns that are numbers; values and fixed columns lead nowhere."""
         return self.inner.ray_cost(direction)
 
@@ -290,7 +290,7 @@ class MixedKernel(AbstractKernel):
         moved = self.inner.proximal(home, point, uphill, size, penalty)
         return jnp.where(self.discrete, point, moved)
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """Of the columns that are numbers."""
         return self.inner.outweighing(falling, rising, degree)
 

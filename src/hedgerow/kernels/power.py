@@ -177,7 +177,7 @@ class PowerKernel(AbstractKernel):
         low, high = self.bounds(home)
         return home + jnp.clip(shrunk * self.scale, low, high)
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """0 for p > degree, infinite below."""
         steepest = steepest_open(self, falling, rising)
         xp = arrays(steepest, self.order)

@@ -136,7 +136,7 @@ class RadialKernel(AbstractKernel):
         low, high = self.bounds(home)
         return home + jnp.clip(shrunk * self.scale, low, high)
 
-    def outweighing(self, falling: Array, rising: Array, degree: int = 1) -> Array:
+    def outweighing(self, falling: Any, rising: Any, degree: int = 1) -> Any:
         """For p = degree, the dual norm of slopes in scales to that power."""
         steepest = steepest_open(self, falling, rising)
         xp = arrays(steepest, self.order)
