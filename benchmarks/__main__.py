@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 for name in (
+    "deciding",
     "speed",
     "scale",
     "quality",

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
-from hedgerow.cli import composing, work
+from hedgerow.cli import composing, deciding, work
 from hedgerow.cli.commands import app
 from hedgerow.cli.options import NominalKind
 from hedgerow.data.table_files import read_table, write_table
@@ -245,6 +245,25 @@ def test_the_same_seed_gives_the_same_file(train, tmp_path):
             ["--model", "causal-wasserstein", "--order", "2"],
             "CausalWasserstein",
             {"penalty": 10},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["--model", "wasserstein", "--radius", "0.1", "--order", "1"],
+            "Wasserstein",
+            {"penalty": None, "radius": 0.1, "order": 1},
+            marks=pytest.mark.slow,
+        ),
+        (["--model", "chi-square", "--penalty", "4"], "ChiSquare", {"penalty": 4}),
+        pytest.param(
+            ["--model", "total-variation", "--radius", "0.1"],
+            "TotalVariation",
+            {"penalty": None, "radius": 0.1},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["--model", "likelihood-ratio", "--radius", "4"],
+            "LikelihoodRatio",
+            {"penalty": None, "radius": 4.0},
             marks=pytest.mark.slow,
         ),
         (["--model", "kl", "--penalty", "4"], "KL", {"penalty": 4}),
@@ -534,7 +553,7 @@ def test_debug_shows_where_and_unexpected_errors_say_so(fitted, train, monkeypat
     def broken(*_):
         raise KeyError("odd")
 
-    monkeypatch.setattr(work, "read_table", broken)
+    monkeypatch.setattr(deciding, "read_table", broken)
     result = call("decide", fitted, train)
     assert result.exit_code == 1
     assert "failed unexpectedly (KeyError: 'odd'); --debug shows where" in result.stderr

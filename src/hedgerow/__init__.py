@@ -49,9 +49,13 @@ if TYPE_CHECKING:
         KL,
         CausalSinkhorn,
         CausalWasserstein,
+        ChiSquare,
         InadmissiblePenaltyError,
         InfeasibleRadiusError,
+        LikelihoodRatio,
         Sinkhorn,
+        TotalVariation,
+        Wasserstein,
     )
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
     from hedgerow.losses import (
         Column,
         CustomLoss,
+        CVaR,
         InventorySubstitution,
         MaxAffine,
         MeanCVaR,
@@ -108,16 +113,16 @@ _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
     "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
     "UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning",
-    "ambiguity": "CausalSinkhorn CausalWasserstein ERM InadmissiblePenaltyError "
-    "InfeasibleRadiusError KL Sinkhorn",
+    "ambiguity": "CausalSinkhorn CausalWasserstein ChiSquare ERM InadmissiblePenaltyError "
+    "InfeasibleRadiusError KL LikelihoodRatio Sinkhorn TotalVariation Wasserstein",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",
     "decisions": "Box Free Nonnegative Product Simplex",
     "estimator": "RobustPolicy",
     "kernels": "GaussQuadrature Kernel MonteCarlo Reference Sobol",
-    "losses": "Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance Newsvendor "
-    "TwoStageLP",
+    "losses": "CVaR Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance "
+    "Newsvendor TwoStageLP",
     "lots": "Lots",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
@@ -132,6 +131,8 @@ def fitted_policy(value: Any) -> Any:
             "policy must be a fitted hedgerow.RobustPolicy, or one made by "
             f"RobustPolicy.from_function; got a {type(value).__name__}.{chosen}"
         )
+    from sklearn.utils.validation import check_is_fitted  # slow to import, and needed here alone
+
     check_is_fitted(value, "rule_")
     return value
 

@@ -63,6 +63,14 @@ def whole_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Itera
         temporary.unlink(missing_ok=True)
 
 
+def check_is_file(path: str | os.PathLike[str], kind: str) -> Path:
+    """Return ``path`` if there is a file, or say that there is none of this kind."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no {kind} at {path}.")
+    return path
+
+
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
     """Return ``path`` if a file can be put there, or say why not; worth asking before long work."""
     target = Path(path)

@@ -6,6 +6,7 @@ history (X, Y) → nominal distribution → working units → compiled training 
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Callable
@@ -17,17 +18,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks, fitting, placing
+from hedgerow import _checks, exporting, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow.ambiguity import Ambiguity, Problem
+from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
+from hedgerow.describe.names import decision_names
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.policy_file import write_policy
-from hedgerow.rules import FittedRule, GivenRule, Rule
+from hedgerow.rules import FittedRule, GivenRule, Hardening, Rule
+from hedgerow.rules.joint import parted, stripped
 from hedgerow.solvers import Interrupted, Solution, Solver
 
 
@@ -77,12 +81,17 @@ class RobustPolicy(BaseEstimator):
         yet), "stopped early" (the solver's ``tolerance`` was met), "interrupted", "diverged" (the
         last finite rule was kept), "constant" (the learned rule lost to the best constant decision,
         which was taken instead); "given" if nothing was learned.
+    thresholds_ : (n,) array or None
+        Numbers of the loss that were learned with the rule, such as the value at risk of ``CVaR``;
+        None: it has none.
     n_features_in_, feature_names_in_, n_outcomes_, n_decisions_
         Shapes and names seen in fit.
     recourse_ : Growth or None
         Losses with a second stage: how exact the values seen in training were around the learned
         rule (``gap`` 0: exactly so), after at most three rounds. None for other losses, and not
         kept in policy files.
+    hardening_ : Hardening or None
+        Of a policy made by ``hardened``: how alike it and the soft one decide; else None.
     columns_ : dict or None
         How a table became X (``TableEncoder.to_json``) and what its outcomes are called, if the
         policy was told (``remember_columns``); kept in policy files.
@@ -95,8 +104,10 @@ class RobustPolicy(BaseEstimator):
     >>> orders = policy.fit(data.data[:500], data.target[:500]).predict(data.data[500:])
     """
 
+    hardening_: Hardening | None = None
     n_features_in_: int
     feature_names_in_: np.ndarray
+    thresholds_: np.ndarray | None = None
 
     def __init__(
         self,
@@ -163,7 +174,7 @@ class RobustPolicy(BaseEstimator):
         """
         policy = cls(loss, ambiguity, nominal=nominal)
         _, problem, single_outcome = policy._pose(X, y, sample_weight, censored)
-        units = problem.units
+        units = stripped(problem.units, problem.loss.thresholds)
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
             x_centre=units.x_centre,
@@ -172,6 +183,7 @@ class RobustPolicy(BaseEstimator):
             decision_set=loss.decisions_for(len(units.y_unit)).in_units(units.z_unit),
         )
         rule.check(units.contexts(problem.nominal.contexts[:1], np.float64))
+        rule = fitting.with_thresholds(problem, rule)
         solution = Solution(rule, np.empty(0), "given")
         policy._keep(problem, solution, jax.random.key(0, impl="rbg"), single_outcome)
         return policy
@@ -200,11 +212,17 @@ class RobustPolicy(BaseEstimator):
 
     def loss_on(self, X: Any) -> Loss:
         """Return the loss of these rows: what it reads from columns of X is in place."""
-        return self._priced(self.contexts(X)) if any(named_columns(self.loss)) else self.loss
+        if any(named_columns(self.loss)):
+            return self._priced(self.contexts(X))
+        return self.loss if self.thresholds_ is None else self.loss_
 
     @property
     def loss_(self) -> Loss:
-        """The loss, with what it reads from X located there."""
+        """The loss with what was learned of it, and what it reads from X located there."""
+        loss = self._located()
+        return loss if self.thresholds_ is None else loss.at_thresholds(self.thresholds_)
+
+    def _located(self) -> Loss:
         return located(self.loss, getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -233,8 +251,9 @@ class RobustPolicy(BaseEstimator):
                     "computes it on any data."
                 )
             problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
-            self._robust_value = certify(problem, self.rule_, self._key).robust
-            remark(self._robust_value)
+            evaluation = certify(problem, self.rule_, self._key)
+            remark(evaluation.robust)
+            self._robust_value = two_sided(evaluation)
         return self._robust_value
 
     @property
@@ -273,7 +292,7 @@ class RobustPolicy(BaseEstimator):
         Y = self.outcomes(y, X)
         own = self.nominal_for(len(X))
         self._priced(X)
-        parts = self._located(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
+        parts = self._placed(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
         nominal = fitting.nominal_of(parts, X, Y, weights, censored)
@@ -311,6 +330,27 @@ class RobustPolicy(BaseEstimator):
         self._errors = None
         return self
 
+    def hardened(self, X: Any = None, *, tolerance: float = 0.1) -> Self:
+        """Return the policy with hard gates: every question answered by yes or no (τ → 0).
+
+        This policy stays as it is. How alike the two decide is measured on X, or on the contexts of
+        training where none are given (``hardening_``). A hard forest jumps: it has no derivatives,
+        and its robust value is another, computed when it is asked for.
+
+        Parameters
+        ----------
+        X : (rows, features), optional
+        tolerance : float
+            What counts as the same decision, as a share of it.
+        """
+        check_is_fitted(self, "rule_")
+        contexts = None if X is None else self.contexts(X)
+        found = fitting.harden(self, contexts, _checks.positive("tolerance", tolerance))
+        hard = copy.copy(self)
+        hard.rule_, hard.hardening_ = found
+        hard._robust_value = hard._errors = None
+        return hard
+
     def remember_columns(self, encoder: TableEncoder, outcomes: list[str]) -> Self:
         """Remember how a table became X and what its outcomes are called; files keep it."""
         check_is_fitted(self, "rule_")
@@ -329,6 +369,12 @@ class RobustPolicy(BaseEstimator):
         check_is_fitted(self, "rule_")
         return (self.columns_ or {}).get("outcomes")
 
+    @property
+    def decision_names_(self) -> list[str]:
+        """What decisions are called: by the loss, by the outcomes, or by number."""
+        check_is_fitted(self, "rule_")
+        return decision_names(self)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run.
 
@@ -337,6 +383,21 @@ class RobustPolicy(BaseEstimator):
         """
         check_is_fitted(self, "rule_")
         write_policy(path, self)
+
+    def export(self, path: str | os.PathLike[str], precision: str = "float64") -> None:
+        """Write the policy for places without hedgerow: .onnx, or .py as ``to_python`` makes it.
+
+        An ONNX model takes features (``contexts``) to ``decisions``, in the user's units and in
+        this precision ("float64" or "float32"); what turns a table's text and dates into features
+        is not in it.
+        """
+        check_is_fitted(self, "rule_")
+        exporting.export(self, path, precision)
+
+    def to_python(self) -> str:
+        """Return a Python module's text: ``decide(row)``, with the standard library alone."""
+        check_is_fitted(self, "rule_")
+        return exporting.to_python(self)
 
     def _pose(
         self, X: Any, y: Any, sample_weight: Any, censored: Any
@@ -350,7 +411,7 @@ class RobustPolicy(BaseEstimator):
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
-        parts = self._located(fitting.Parts.of(self.loss_, *given[1:], *Y.shape))
+        parts = self._placed(fitting.Parts.of(self._located(), *given[1:], *Y.shape))
         self._priced(X)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
@@ -370,8 +431,8 @@ class RobustPolicy(BaseEstimator):
         recourse: Any = None,
     ) -> None:
         """Take on what was read and learned, all at once, when nothing can fail any more."""
-        self.rule_ = solution.rule
-        self.units_ = problem.units
+        self.rule_, self.thresholds_ = parted(solution.rule, problem.units, problem.loss)
+        self.units_ = stripped(problem.units, problem.loss.thresholds)
         self.nominal_ = problem.nominal
         self.ambiguity_ = problem.model
         self.history_ = solution.history * problem.units.loss_unit
@@ -385,7 +446,7 @@ class RobustPolicy(BaseEstimator):
         self._robust_value: RobustValue | None = None
         self._errors: np.ndarray | None = None
 
-    def _located(self, parts: fitting.Parts) -> fitting.Parts:
+    def _placed(self, parts: fitting.Parts) -> fitting.Parts:
         """Parts that know where the columns are that the model names."""
         names = getattr(self, "feature_names_in_", None)
         return parts._replace(ambiguity=parts.ambiguity.located(names, self.n_features_in_))
@@ -397,7 +458,9 @@ class RobustPolicy(BaseEstimator):
         return loss
 
     def _decide(self, contexts: np.ndarray) -> np.ndarray:
-        units = self.units_
+        units, plain = self.units_, exporting.plain_form(self)
+        if plain is not None:
+            return plain.decide(contexts)
         return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:

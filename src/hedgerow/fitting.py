@@ -27,11 +27,12 @@ from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.describe.numbers import number
+from hedgerow.describe.parts import offered
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, named_columns
 from hedgerow.programs import program
-from hedgerow.rules import ConstantRule, FittedRule, Rule, SoftForest, Start
-from hedgerow.rules.base import build_rule
+from hedgerow.rules import ConstantRule, FittedRule, Hardening, Rule, SoftForest, Start
+from hedgerow.rules.joint import begun, joined
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, TrainingProblem, default_solver
 from hedgerow.solvers.training import Progress
@@ -156,7 +157,7 @@ def pose(
 
 def posed(parts: Parts, nominal: NominalDistribution) -> Problem:
     """Turn a nominal distribution into a problem."""
-    loss = along(parts.loss, nominal.contexts)
+    loss = along(parts.loss.with_thresholds() or parts.loss, nominal.contexts)
     return Problem.of(nominal, Units.measure(nominal, loss), loss, parts.ambiguity)
 
 
@@ -166,8 +167,22 @@ def first_rule(parts: Parts, problem: Problem, key: jax.Array) -> FittedRule:
     slopes = None
     if parts.rule.begins_along_slopes:
         slopes = outcome_slopes(problem.nominal, units)
-    decision_set = parts.loss.decisions_for(len(units.y_unit))
-    return build_rule(parts.rule, key, Start.of(units, decision_set, slopes))
+    return begun(parts.rule, key, units, problem.loss, slopes)
+
+
+def with_thresholds(problem: Problem, rule: FittedRule) -> FittedRule:
+    """Return a rule that somebody else made, with the thresholds that are best for it."""
+    if problem.loss.thresholds == 0:
+        return rule
+    nominal, units = problem.nominal, problem.units
+    owner = nominal.entry_context
+    z_unit = units.z_unit[problem.loss.thresholds :]
+    decisions = (rule.decide(units.contexts(nominal.contexts, np.float64)) * z_unit)[owner]
+    outcomes = nominal.outcomes[nominal.entry_outcome]
+    loss = problem.loss.rows(owner)
+    return joined(
+        rule, loss.best_thresholds(decisions, outcomes, nominal.joint_mass()), units, problem.loss
+    )
 
 
 def learn(
@@ -204,15 +219,16 @@ def training_of(
 
 
 def divergence(solution: Solution, solver: Solver) -> list[HedgerowWarning]:
-    """Return what a user should know of a training that diverged."""
+    """Return what a user should know of a training: that it diverged, and what else there was."""
     if solution.status != "diverged":
-        return []
+        return [*solution.remarks]
     slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
     return [
         DivergedWarning(
             f"Training diverged after {len(solution.history)} of {solver.steps} steps of "
             f"{type(solver).__name__}; the last finite rule was kept.{slower}"
-        )
+        ),
+        *solution.remarks,
     ]
 
 
@@ -300,6 +316,31 @@ def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
     ]
     learned, fixed = np.nan_to_num(means, nan=np.inf) * units.loss_unit / mass.sum()
     return float(learned), float(fixed)
+
+
+def harden(
+    policy: Any, contexts: np.ndarray | None, tolerance: float
+) -> tuple[FittedRule, Hardening]:
+    """Return a policy's rule with hard gates, and how alike the two decide on some contexts.
+
+    Without any, on the nominal ones.
+    """
+    needed = "Only rules with gates can be hardened"
+    hard = offered(policy.rule_.hardened(), policy.rule_, "hardened", needed)
+    if contexts is None:
+        nominal = getattr(policy, "nominal_", None)
+        if nominal is None:
+            raise ValueError(
+                "Policy files hold no training data, so how alike the two decide cannot be told: "
+                "give contexts, policy.hardened(X)."
+            )
+        contexts, mass = nominal.contexts, nominal.context_mass
+    else:
+        mass = np.ones(len(contexts))
+    units = policy.units_
+    x = units.contexts(contexts, np.float64)
+    crisp, soft = (rule.decide(x) * units.z_unit for rule in (hard, policy.rule_))
+    return hard, Hardening.between(crisp, soft, tolerance, mass)
 
 
 def remark(problem: Problem, names: Any, *, model: bool) -> None:

@@ -8,7 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import read_table, write_table
 
 TABLE = pd.DataFrame(

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.look_alikes import is_formatted_number, is_iso_date
 
 

@@ -66,7 +66,7 @@ def test_every_part_is_searched_over():
 
 
 def test_the_default_solver_suits_a_model_without_logarithms(policy):
-    assert type(hr.solvers.default_solver(ChiSquare(1.0))) is hr.NestedSGD
+    assert type(hr.solvers.default_solver(ChiSquare(1.0))) is hr.SCSC  # it remembers losses
     with pytest.raises(TypeError, match=r"MLMC removes .* objective of ChiSquare"):
         fitted(ambiguity=ChiSquare(2.0), solver=hr.MLMC(steps=5))
 

@@ -15,6 +15,7 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.decisions.base import mapped
 from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
+from hedgerow.losses.cvar import JointCVaR
 from hedgerow.policy_file import Known, describe
 from tests.extending.parts import Ordered, Pinball
 from tests.oracles import double, nodes_in_double
@@ -65,6 +66,9 @@ EXAMPLES = [
     Example(hr.MeanCVaR(0.5, tail=0.2), 2),
     Example(hr.CustomLoss(absolute, hr.Box([0.0, 0.0], [3.0, 4.0]), (0.0, 30.0)), 2),
     Example(Pinball((0.3, 0.8), Ordered(2))),
+    Example(hr.CVaR(hr.Newsvendor(0.6, 1.0), 0.2, mean_weight=0.3, threshold=0.5)),
+    Example(JointCVaR(hr.CVaR(hr.Newsvendor(0.6, 1.0), 0.3))),
+    Example(JointCVaR(hr.CVaR(hr.MaxAffine([0.1, -0.2, 0.0], *BENT), 0.3, mean_weight=0.5)), 2),
 ]
 EVERY = pytest.mark.parametrize(
     "example", EXAMPLES, ids=lambda e: f"{type(e.loss).__name__}-{e.outcomes}"

@@ -102,6 +102,35 @@ class TestAgreement:
         self.check(page, policy, X, rows=(5, 6))
 
     @pytest.mark.slow
+    def test_hard_gates(self, look, tmp_path):
+        """Jumps, not slopes; shared as in Python, and nothing is left over."""
+        rng = np.random.default_rng(2)
+        X, Y = rng.normal(size=(40, 3)), rng.uniform(1, 2, 40)
+        rule = hr.SoftForest(trees=3, depth=(1, 3, 2))
+        policy = invented(hr.Newsvendor(1, 2), X, Y, rule).hardened()
+        page = look(write_report(policy, X, Y, tmp_path / "page.html"))
+        self.check(page, policy, X, rows=(5, 6))
+        assert "With hard gates it decides as the soft policy" in page.inner_text("body")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("seen", [None, 2])
+    def test_linear_leaves(self, look, tmp_path, seen):
+        rng = np.random.default_rng(4)
+        X, Y = rng.normal(size=(40, 3)) * [1, 10, 0.1], rng.uniform(1, 2, 40)
+        sets = hr.Product(hr.Free(1), hr.Nonnegative(1), hr.Simplex(3))
+        rule = hr.SoftForest(trees=3, depth=2, leaves="linear", features_per_tree=seen)
+        policy = invented(hr.CustomLoss(_square, sets), X, Y, rule)
+        page = look(write_report(policy, X, Y, tmp_path / "page.html"))
+        lens, background = explain.lens.lens_of(policy), ask(page, "background()")
+        for x in X[:2]:
+            close(ask(page, "decide(given[0])", x.tolist()), lens.decide(x[None])[0])
+            found = ask(page, "attribute(given[0])", x.tolist())
+            expected = explain.attribute(policy, x, background, tolerance=1e-9)
+            size = np.abs(expected.values).max()
+            # central differences on 16 nodes along every line
+            np.testing.assert_allclose(found["values"], expected.values, atol=1e-4 * size)
+
+    @pytest.mark.slow
     def test_a_rule_from_outside_that_only_decides(self, look, tmp_path):
         rng = np.random.default_rng(3)
         X, Y = rng.normal(size=(40, 3)) * [1, 10, 0.1], rng.uniform(1, 2, 40)

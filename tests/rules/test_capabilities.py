@@ -18,6 +18,7 @@ SETS = [hr.Nonnegative(2), hr.Product(hr.Free(1), hr.Simplex(3)), hr.Box([0, -np
 RULES = [
     hr.SoftForest(3, 2),
     hr.SoftForest(2, 3, features_per_tree=2, temperature=0.5),
+    hr.SoftForest(2, 2, leaves="linear", features_per_tree=2),
     hr.ScoreForest(2, trees=3),
     hr.Affine(),
     hr.Constant(),
@@ -48,9 +49,10 @@ class TestBuiltIn:
     def test_decisions_are_those_of_the_compiled_rule(self, rule, decision_set):
         made, x = built(rule, decision_set), contexts()
         decisions = made.decide(x)
-        np.testing.assert_array_equal(decisions, decide_rows(made, x.astype(np.float32)))
         assert decisions.dtype == np.float64
-        np.testing.assert_allclose(decisions, exactly(made, x.T).T, rtol=1e-4, atol=1e-5)  # float32
+        np.testing.assert_allclose(decisions, exactly(made, x.T).T, rtol=1e-12, atol=1e-12)
+        compiled = decide_rows(made, x)  # in float32
+        assert np.abs(decisions - compiled).max() <= 1e-6 * max(1, np.abs(decisions).max())
 
     def test_bounds_hold_over_the_box(self, rule, decision_set):
         made = built(rule, decision_set)
@@ -89,8 +91,10 @@ def test_trees_are_the_forest():
     assert trees.weights.shape == (2, 7, FEATURES)
     doubled = trees.in_units(np.array([2.0, 3.0]))
     np.testing.assert_allclose(doubled.leaves, trees.leaves * [2.0, 3.0])
+    hard, x = made.hardened().trees(FEATURES), 1e-3 * x
+    np.testing.assert_allclose(hard.decide(hard.logits(x)), exactly(made.hardened(), x), rtol=1e-12)
     with pytest.raises(ValueError, match="hard forest"):
-        made.hardened().trees()
+        hard.gradients(x)
 
 
 def test_a_networks_own_integrals_are_those_of_quadrature():

@@ -77,7 +77,7 @@ def test_every_objective_is_lowered(solver, model):
 
 @pytest.mark.parametrize(("solver", "model"), sorted(REFUSED))
 def test_or_it_is_refused_with_a_sentence_that_says_what_to_write(solver, model):
-    with pytest.raises(TypeError, match=rf"{solver} .*{model} .*use NestedSGD \(or write the"):
+    with pytest.raises(TypeError, match=rf"{solver} .*{model} .*use SCSC, which remembers"):
         fitted(solver, model)
 
 

@@ -125,3 +125,36 @@ def test_progress_interruption_and_limits():
         hr.SAA(tolerance=-1.0)
     with pytest.raises(ValueError, match="steps must be at least 1"):
         hr.SAA(steps=0)
+
+
+@pytest.mark.slow
+def test_drawn_contexts_are_drawn_by_their_masses():
+    """N1 draws: the mean of F̂ over them, by hand; many of them, all of F."""
+    X, y = np.arange(4.0)[:, None], np.array([1.0, 5.0, 2.0, 8.0])
+    weights = np.array([1.0, 5.0, 1.0, 3.0])
+    policy = hr.RobustPolicy(
+        hr.Newsvendor(1, 1, decision_set=hr.Free(1)),
+        hr.ERM(),
+        hr.Affine(),
+        hr.EmpiricalNominal(),
+        hr.NestedSGD(steps=5),
+        random_state=0,
+    ).fit(X, y, sample_weight=weights)
+    training = hr.SAA().training(policy.problem(X, y, sample_weight=weights), policy.rule_)
+    whole = SampleAverage(training, KEY)
+    many = SampleAverage(training, KEY, contexts=40_000)
+    few = SampleAverage(training, KEY, contexts=3)
+    at = whole.point(policy.rule_)
+    unit = policy.units_.loss_unit
+    losses = policy.losses(X, y)
+    assert whole(at)[0] * unit == pytest.approx(losses @ weights / 10, rel=1e-6)
+    assert many(at)[0] == pytest.approx(whole(at)[0], rel=0.02)  # 40,000 draws
+    sums = [(losses[[i, j, k]]).mean() for i in range(4) for j in range(4) for k in range(4)]
+    assert np.min(np.abs(few(at)[0] * unit - np.array(sums))) < 1e-5 * max(sums)  # float32 data
+    again = SampleAverage(training, KEY, contexts=3)
+    assert again(at)[0] == few(at)[0]
+
+
+def test_contexts_are_counted():
+    with pytest.raises(ValueError, match="contexts must be at least 1"):
+        hr.SAA(contexts=0)

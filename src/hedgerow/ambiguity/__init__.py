@@ -1,8 +1,18 @@
 """Ambiguity models: which distributions around the nominal the policy is guarded against."""
 
-from hedgerow.ambiguity.base import Ambiguity, Budget, Kernels, Perturbed, Setting, Tilt, decide
+from hedgerow.ambiguity.base import (
+    Ambiguity,
+    Budget,
+    Inner,
+    Kernels,
+    Perturbed,
+    Setting,
+    Tilt,
+    decide,
+)
 from hedgerow.ambiguity.causal_sinkhorn import CausalSinkhorn
 from hedgerow.ambiguity.causal_wasserstein import CausalWasserstein
+from hedgerow.ambiguity.divergences import ChiSquare, LikelihoodRatio, TotalVariation
 from hedgerow.ambiguity.erm import ERM
 from hedgerow.ambiguity.kl import KL
 from hedgerow.ambiguity.penalised import (
@@ -14,7 +24,9 @@ from hedgerow.ambiguity.problem import Problem
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
+from hedgerow.ambiguity.transport_ascent import WassersteinAmbiguity
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, TransportAmbiguity
+from hedgerow.ambiguity.wasserstein import Wasserstein
 
 __all__ = [
     "ERM",
@@ -23,9 +35,12 @@ __all__ = [
     "Budget",
     "CausalSinkhorn",
     "CausalWasserstein",
+    "ChiSquare",
     "InadmissiblePenaltyError",
     "InfeasibleRadiusError",
+    "Inner",
     "Kernels",
+    "LikelihoodRatio",
     "LogOfMean",
     "LogReduction",
     "Mean",
@@ -40,6 +55,9 @@ __all__ = [
     "Sinkhorn",
     "SinkhornAmbiguity",
     "Tilt",
+    "TotalVariation",
     "TransportAmbiguity",
+    "Wasserstein",
+    "WassersteinAmbiguity",
     "decide",
 ]

@@ -70,6 +70,19 @@ class Tilt(NamedTuple):
         return jax.nn.logsumexp(self.log_weights + self.exponents, axis=-1)
 
 
+class Inner(NamedTuple):
+    """What stands inside the objective's averages: log-moments of outcomes at every node.
+
+    The exponent of context b at node m is Σ_n shares_bn · log_moments_bnm. ``temperature`` is what
+    logarithms are multiplied by.
+    """
+
+    log_moments: Float[Array, "b n m"]
+    log_weights: Float[Array, "b m"]
+    shares: Float[Array, "b n"]
+    temperature: Float[Array, ""] | float
+
+
 class Kernels(eqx.Module):
     """The kernels around a nominal point, in working units."""
 
@@ -81,7 +94,8 @@ class Setting(eqx.Module):
     """What a model is evaluated with: the working loss, its kernels, and where nodes come from.
 
     ``kernels`` is None for models whose points never move; ``outcome_nodes`` None means the loss's
-    closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one.
+    closed-form log-moment. ``climbs`` is how often an ascent may try, where there is one, and
+    ``farthest`` the cost up to which training moves points; None: any.
     """
 
     loss: Loss
@@ -89,6 +103,7 @@ class Setting(eqx.Module):
     context_nodes: Nodes
     outcome_nodes: Nodes | None
     climbs: Int[Array, ""] | int = CLIMBS
+    farthest: Float[Array, ""] | float | None = None
 
     def at(self, batch: Batch) -> Setting:
         """Return the setting of a batch: its loss has the parameters of the batch's contexts."""
@@ -130,6 +145,13 @@ class Ambiguity(Component):
     @abstractmethod
     def tilt(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Tilt:
         """Return the exponents at what was perturbed."""
+
+    def inner(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Inner | None:
+        """Return the averages that stand inside one another; None if there are none.
+
+        Where the objective is E log E exp Σ_i p̂_i log E(·)_i, as in causal Sinkhorn: the innermost.
+        """
+        return None
 
     def kernels(self, units: Units, loss: Loss) -> Kernels | None:
         """Kernels of the resolved model in working units; None if points never move."""
@@ -225,6 +247,14 @@ class Ambiguity(Component):
             f"{name} does not say what its worst case is: write {name}.worst_case "
             "(docs/extending.md shows how)."
         )
+
+    def bounds(self, bounder: Any) -> Any:
+        """Choose how the value is bounded from both sides (certify.bounds).
+
+        ``bounder.exact`` (points never move), ``.integrated`` (kernels are integrated over) or
+        ``.climbed`` (suprema are sought). Here nothing is proved.
+        """
+        return bounder.unknown(self)
 
     def description(self) -> ModelDescription:
         """Say what the model hedges against."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 
 from hedgerow._warnings import HedgerowWarning
-from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.base import Batch, Inner, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, causality_remarks
 from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
@@ -68,6 +68,11 @@ class CausalSinkhorn(SinkhornAmbiguity):
         exponents = jnp.einsum("bmn,bn->bm", moments, batch.outcome_mass)[:, None, :]
         one = jnp.ones_like(batch.outcome_mass[:, :1])
         return Tilt(exponents, perturbed.log_weights[:, None, :], one, batch.context_slot[:, None])
+
+    def inner(self, perturbed: Perturbed, setting: Setting, batch: Batch) -> Inner:
+        """G_ki at every node, before outcomes are averaged."""
+        moments = self.inner_log_moments(perturbed, setting, batch).swapaxes(1, 2)
+        return Inner(moments, perturbed.log_weights, batch.outcome_mass, self.temperature)
 
     def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:
         """Whether causality makes a difference."""

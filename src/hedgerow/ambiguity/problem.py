@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -95,6 +96,12 @@ class Problem:
         """Return the working loss of one context, to ask what it knows of itself."""
         read = self.parameters()
         return self.working_loss() if read is None else bound(self.working_loss(), read[0])
+
+    def working_slopes(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the largest derivative of any row's loss in the decisions."""
+        with jax.enable_x64(True):
+            found = by_row(self.working_loss(), self.parameters()).decision_slopes()
+            return found and (np.asarray(found[0]), np.asarray(found[1]))
 
     def setting(self, context_nodes: Nodes, outcome_nodes: Nodes | None) -> Setting:
         """Return loss and kernels in working units, in float64, with the given nodes."""

@@ -41,6 +41,10 @@ class Reduction(eqx.Module):
         """Whether the value of a batch is right on average, so that nothing need be followed."""
         return False
 
+    def is_of_entries(self) -> bool:
+        """Whether each log-moment is the loss of one entry, which may be remembered in its slot."""
+        return False
+
 
 class Mean(Reduction):
     """Σ q·u."""
@@ -55,13 +59,20 @@ class Mean(Reduction):
 
 
 class Risk(Reduction):
-    """Any function of losses and masses, such as a divergence's worst expectation."""
+    """Any function of the losses and masses of entries, such as a divergence's worst expectation.
+
+    Slots are then places of entries.
+    """
 
     risk: Callable[[Array, Array], Array]
 
     def value(self, log_moments: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
         """Return the risk of the losses."""
         return self.risk(log_moments, mass)
+
+    def is_of_entries(self) -> bool:
+        """They are."""
+        return True
 
 
 class LogReduction(Reduction):

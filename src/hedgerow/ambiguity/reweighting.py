@@ -5,7 +5,8 @@
 A divergence D is stated by that one function, ``risk(losses, mass)``. It is convex in the losses,
 and by Danskin's theorem its gradient is the worst case's weights; its derivative in λ is minus the
 divergence that the worst case uses. Both are taken automatically, so a search inside ``risk`` (for
-a multiplier, say) holds its solution fixed: ``jax.lax.stop_gradient``.
+a multiplier, say) holds its solution fixed: ``jax.lax.stop_gradient``. A minibatch cannot tell a
+risk, so solvers that remember do so with every entry's loss (``solvers.remembered``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from jaxtyping import Array, Float
 from hedgerow.ambiguity.base import Ambiguity, Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.penalised import PenalisedAmbiguity
 from hedgerow.ambiguity.reductions import Reduction, Risk
+from hedgerow.data import NominalDistribution
 
 
 class InPlace(Ambiguity):
@@ -28,11 +30,15 @@ class InPlace(Ambiguity):
         """Ψ(f(x̂_k), ŷ_ki): one node per outcome, at the nominal point itself."""
         losses = setting.loss(perturbed.decisions[:, :1], batch.outcomes)[:, :, None]
         nothing = jnp.zeros_like(losses[:, :1])
-        return Tilt(losses, nothing, batch.outcome_mass, jnp.zeros_like(batch.entry_slot))
+        return Tilt(losses, nothing, batch.outcome_mass, batch.entry_slot)
 
     def worst_case(self, maker: Any) -> Any:
         """The nominal points, reweighted."""
         return maker.reweighted()
+
+    def bounds(self, bounder: Any) -> Any:
+        """The value itself."""
+        return bounder.exact()
 
 
 class Reweighting(InPlace, PenalisedAmbiguity):
@@ -44,6 +50,10 @@ class Reweighting(InPlace, PenalisedAmbiguity):
     @abstractmethod
     def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
         """Return the worst expectation less its price; masses sum to 1 over all losses."""
+
+    def slots(self, nominal: NominalDistribution) -> int:
+        """A place for every entry's loss."""
+        return len(nominal.entry_outcome)
 
     def reduction(self) -> Reduction:
         """The risk."""

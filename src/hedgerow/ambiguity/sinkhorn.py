@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
+from hedgerow.ambiguity.movers import single_outcomes
 from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity
 from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
@@ -38,18 +39,4 @@ class Sinkhorn(SinkhornAmbiguity):
 
     def movers(self, batch: Batch, places: Int[Array, "b s"]) -> Batch:
         """Every outcome moves on its own."""
-        count, each = places.shape[1], jnp.arange(len(places))[:, None]
-        return Batch(
-            contexts=jnp.repeat(batch.contexts, count, axis=0),
-            mass=jnp.repeat(batch.mass, count) / count,
-            outcomes=batch.outcomes[each, places].reshape(-1, 1, batch.outcomes.shape[2]),
-            outcome_mass=jnp.ones((len(batch.contexts) * count, 1), batch.outcome_mass.dtype),
-            context_slot=jnp.repeat(batch.context_slot, count),
-            entry_slot=batch.entry_slot[each, places].reshape(-1, 1),
-            low=None
-            if batch.low is None
-            else batch.low[each, places].reshape(-1, 1, batch.low.shape[2]),
-            parameters=None
-            if batch.parameters is None
-            else jnp.repeat(batch.parameters, count, axis=0),
-        )
+        return single_outcomes(batch, places)

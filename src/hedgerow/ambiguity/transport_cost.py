@@ -225,6 +225,10 @@ class SinkhornAmbiguity(TransportAmbiguity):
         """Kernels tilted by the loss."""
         return maker.gibbs()
 
+    def bounds(self, bounder: Any) -> Any:
+        """Kernels are integrated over."""
+        return bounder.integrated()
+
     def least_discrepancy(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting
     ) -> float:

@@ -151,6 +151,10 @@ class Moments:
         mass = np.full(len(contexts), 1 / len(contexts)) if mass is None else mass
         return _gather(self._table, contexts.astype(np.int32), mass)
 
+    def batches(self) -> list[Batch]:
+        """All contexts, some at a time; the last batch is filled up with contexts of no mass."""
+        return self._batches
+
     def pieces(self, penalty: float | None) -> Iterator[tuple[np.ndarray, Batch, Perturbed]]:
         """Yield positions, outcomes and surroundings of some contexts at a time.
 

@@ -128,13 +128,7 @@ class NodePlanner:
                 return None
             plan = NodePlan(nodes, outcome_nodes, 1, contexts, True, near=near)
         else:
-            last, modes = scans[-1], None
-            if steep:
-                modes, near = Modes(self._penalty, last.places, last.moved, level), None
-            n = (SOBOL_NODES if outcome_nodes is None and not steep else FEWER_NODES) * 2**level
-            settles = outcome_nodes is not None or modes is not None
-            nodes = Sobol(n)
-            plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
+            plan, n = self._drawn(level, scans[-1], steep, outcome_nodes, contexts, near)
         plan = plan._replace(level=level)
         n *= crossed or 1
         if outcome_nodes is not None:
@@ -143,6 +137,34 @@ class NodePlanner:
         effort = plan.contexts * plan.replicates * n * self.problem.nominal.most_outcomes
         effort *= 1 if plan.modes is None else 1 + MOST_PLACES
         return plan if level < 2 or effort <= MOST_EXPONENTS else None
+
+    def sampled(self, level: int, penalty: float | None) -> NodePlan:
+        """Random nodes at a penalty, whatever the number of features."""
+        self.found = penalty
+        model = self.problem.working
+        epsilon = float(model.epsilon)  # pyright: ignore
+        seen = self._scan(epsilon, level)
+        steep = _steep(self._penalty * epsilon, seen)
+        return self._drawn(level, seen, steep, None, self._total, None)[0]
+
+    def _drawn(
+        self,
+        level: int,
+        seen: Scan,
+        steep: bool,
+        outcome_nodes: Nodes | None,
+        contexts: int,
+        near: float | None,
+    ) -> tuple[NodePlan, int]:
+        """Sobol points in replicates, and how many: around modes as well, if moving pays there."""
+        modes = None
+        if steep:
+            modes, near = Modes(self._penalty, seen.places, seen.moved, level), None
+        n = (SOBOL_NODES if outcome_nodes is None and not steep else FEWER_NODES) * 2**level
+        settles = outcome_nodes is not None or modes is not None
+        nodes = Sobol(n)
+        plan = NodePlan(nodes, outcome_nodes, REPLICATES, contexts, settles, modes, near=near)
+        return plan, n
 
     def is_blind(self, plan: NodePlan, penalty: float | None) -> bool:
         """Whether a plan looks near contexts only although, at this penalty, mass goes far.

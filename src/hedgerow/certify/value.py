@@ -33,8 +33,10 @@ from hedgerow._components import double
 from hedgerow._warnings import InexactValueWarning, InfiniteValueWarning
 from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
 from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
+from hedgerow.certify.bounds import GAP, two_sided
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner
+from hedgerow.describe.numbers import number
 from hedgerow.kernels import Reference, Sobol
 from hedgerow.losses import by_row
 from hedgerow.rules import FittedRule
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
 TINY = 1e-300
+JUMP = 1e-6
+"""Of what a radius leaves: what the worst case at the best penalty misses it by, and jumps."""
 SEARCH = 25.0
 """The penalty is sought between e^−25 and e^25 working units above its floor."""
 
@@ -76,6 +80,11 @@ class RobustValue:
         Effort spent: nodes per context, and contexts.
     status : str
         "converged", or "node limit" if the tolerance was not reached.
+    lower, upper : float
+        A guarantee: the exact value for these data lies between them. ``lower`` is attained by a
+        distribution that the model allows, ``upper`` is proved; infinite where nothing is.
+    unproved : str
+        Why a bound is infinite; "" if none is.
     ray : Ray or None
         Where the value is infinite: along which ray of contexts and outcomes, in the data's units,
         the loss outgrows what the penalty takes. Not kept in policy files.
@@ -92,11 +101,23 @@ class RobustValue:
     nodes: int
     contexts: int
     status: str
+    lower: float = -math.inf
+    upper: float = math.inf
+    unproved: str = "not asked for"
     ray: Ray | None = None
 
     def __float__(self) -> float:
         """Return the value."""
         return self.value
+
+    def guarantee(self, unit: str = "") -> str:
+        """Say between which bounds the exact value lies; "" if that was not asked for."""
+        low, high = (f"{number(end, 4)}{unit}" for end in (self.lower, self.upper))
+        if math.isfinite(self.upper):
+            return f"proved to lie between {low} and {high}"
+        if not math.isfinite(self.lower):
+            return ""
+        return f"proved to be at least {low}; no upper bound is proved: {self.unproved}"
 
 
 class Evaluation(NamedTuple):
@@ -119,6 +140,7 @@ def robust_value(
     ambiguity: Ambiguity | None = None,
     reference: tuple[Reference, Reference] | None = None,
     tolerance: float = 1e-3,
+    gap: float = GAP,
     sample_weight: Any = None,
     random_state: int = 0,
     censored: Any = None,
@@ -139,6 +161,8 @@ def robust_value(
     tolerance : float
         Nodes are added until standard error and bias are within this share of the value, or until
         a limit is reached, which is said in ``status`` and a warning.
+    gap : float
+        The upper bound is refined until it is within this share of the value, or a budget is spent.
     sample_weight : array-like or None
         Weights of the rows.
     random_state : int
@@ -146,11 +170,12 @@ def robust_value(
     censored : (rows,) of bool or None
         Where the outcome was at least Y, as in ``fit``. Not together with ``reference``.
     """
-    found = evaluated(
+    _checks.nonnegative("gap", gap)
+    evaluation = evaluated(
         policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored
-    ).robust
-    remark(found, tolerance)
-    return found
+    )
+    remark(evaluation.robust, tolerance)
+    return two_sided(evaluation, gap)
 
 
 def remark(found: RobustValue, tolerance: float = 1e-3) -> None:
@@ -301,13 +326,16 @@ def _evaluate(
     if not finite:
         paid = math.inf
     radius = problem.given.radius
+    used = -dual.slope
+    if terms.budget is not None and penalty is not None:
+        used = _used(used, penalty - max(terms.budget.floor, terms.need.penalty), terms.budget)
     robust = RobustValue(
         value=value * unit,
         stderr=math.sqrt(variance) * unit,
         bias=max(bias, 0.0) * unit,
         nominal=terms.nominal * unit,
         expected_loss=(dual.value + paid if terms.budget is None else value) * unit,
-        discrepancy=None if terms.least is None else terms.least - dual.slope,
+        discrepancy=None if terms.least is None else terms.least + used,
         penalty=None if penalty is None else penalty * unit,
         radius=None if radius is None else float(radius),
         nodes=plan.replicates * moments.nodes,
@@ -356,6 +384,17 @@ def _best_penalty(
     if left(high) <= 0:
         return floor + math.exp(high)
     return floor + math.exp(root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root)
+
+
+def _used(used: float, above: float, budget: Budget) -> float:
+    """How much of a radius a worst case uses: all of it, if the best penalty is at no bound.
+
+    Where the adversary's choices are few, what it uses at a penalty jumps; at the best one two
+    choices are equally good, and the worst case mixes them.
+    """
+    bound = math.exp(-SEARCH), math.exp(SEARCH)
+    inside = 2 * bound[0] < above < bound[1] / 2
+    return budget.excess if inside and abs(used - budget.excess) > JUMP * budget.excess else used
 
 
 def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

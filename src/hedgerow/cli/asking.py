@@ -1,14 +1,16 @@
-"""Commands that ask a policy: ``decide``, ``evaluate``, ``explain`` and ``report``."""
+"""Commands that ask a policy: ``decide``, ``evaluate``, ``explain``, ``export``, ``report``."""
 
 from __future__ import annotations
 
 import typer
 
 from hedgerow.cli.app import app
+from hedgerow.cli.loading import check_asked
 from hedgerow.cli.options import (
     DecideRequest,
     EvaluateRequest,
     ExplainRequest,
+    ExportRequest,
     ReportRequest,
     asked_with,
 )
@@ -27,10 +29,10 @@ def decide(request: DecideRequest) -> None:
     if request.perishable and request.on_hand is None:
         raise typer.BadParameter("goes with --on-hand.", param_hint="--perishable")
     with guarded():
-        from hedgerow.cli import work
+        check_asked(request.policy, request.new)
+        from hedgerow.cli import deciding
 
-        work.prepare()
-        work.decide(request)
+        deciding.decide(request)
 
 
 @app.command()
@@ -38,6 +40,7 @@ def decide(request: DecideRequest) -> None:
 def evaluate(request: EvaluateRequest) -> None:
     """Report what a policy's decisions would have cost."""
     with guarded():
+        check_asked(request.policy, request.test)
         from hedgerow.cli import work
 
         work.prepare()
@@ -58,10 +61,27 @@ def explain(request: ExplainRequest) -> None:
     if request.series is not None and request.row is not None:
         raise typer.BadParameter("goes without --row, which has a series.", param_hint="--series")
     with guarded("Stopped."):
+        check_asked(request.policy, request.data)
         from hedgerow.cli.explain import run
         from hedgerow.cli.work import prepare
 
         prepare()
+        run(request)
+
+
+@app.command(
+    help="Write a policy for places without hedgerow: an ONNX model, or a Python module that needs "
+    "nothing but Python.\n\nBoth take a row's features to its decision, in the units of the data. "
+    "The Python module also turns the table's text and dates into features; the ONNX model does "
+    "not."
+)
+@asked_with(ExportRequest)
+def export(request: ExportRequest) -> None:
+    """Write a policy in another form."""
+    with guarded("Stopped; nothing was written."):
+        check_asked(request.policy)
+        from hedgerow.cli.exporting import run
+
         run(request)
 
 
@@ -70,6 +90,7 @@ def explain(request: ExplainRequest) -> None:
 def report(request: ReportRequest) -> None:
     """Write one page for whoever decides: costs, worst case, reasons, and a live what-if."""
     with guarded("Stopped; nothing was written."):
+        check_asked(request.policy, request.data)
         from hedgerow.cli.report import run
         from hedgerow.cli.work import prepare
 

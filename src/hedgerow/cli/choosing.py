@@ -26,24 +26,29 @@ def choose(
     y: np.ndarray,
     kind: str,
     censored: np.ndarray | None = None,
+    asked: dict[str, Any] | None = None,
 ) -> tuple[RobustPolicy, str]:
     """Return, not fitted, what the search leads to from a policy as asked for, and say why.
 
-    ``kind`` is "folds", or "time" for folds that follow what they are learned from. The empirical
-    risk is always a candidate, and the only one if the policy has no other model.
+    ``asked`` is what ``RobustPolicyCV`` is to try besides. ``kind`` is "folds", or "time" for folds
+    that follow what they are learned from. The empirical risk is always a candidate, and the only
+    one if the policy has no other model.
     """
-    solver = SCSC(nodes=1)  # the search's own
+    tried = dict(asked or {})
+    solver = tried.pop("solver", None) or SCSC(nodes=1)  # the search's own
     if policy.solver is not None:
         solver.set_params(steps=policy.solver.steps)
     hedges = policy.given_.description().hedges
     nominals = None if policy.nominal is None else [policy.nominal]
-    tried: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
-    tried |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
+    own: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
+    own |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
+    tried = own | tried
+    folds = tried.pop("cv", FOLDS)
     search = RobustPolicyCV(
         policy.loss,
         **tried,
         solver=solver,
-        cv=FOLDS if kind == "folds" else TimeSeriesSplit(FOLDS),
+        cv=folds if kind == "folds" else TimeSeriesSplit(folds),
         refit=False,
         random_state=policy.random_state,
         outliers=policy.outliers,
@@ -54,10 +59,10 @@ def choose(
             verbose=lambda done, total, least: report(done, total, f"least loss {number(least)}")
         )
         search.fit(X, y, censored=censored)
-    return search.policy(), _words(search, hedges, solver.steps, kind)
+    return search.policy(), _words(search, hedges, solver.steps, kind, folds)
 
 
-def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str) -> str:
+def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str, count: int) -> str:
     """What was chosen, by what, and what it cost on rows that were held out."""
     chosen, best = search.best_params_, search.cv_results_.iloc[0]
     words = []
@@ -68,6 +73,6 @@ def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str) -> str:
     elif hedges:
         words = ["empirical risk"]
     words.append(f"{chosen['steps']:,} of {most:,} steps")
-    folds = f"by {FOLDS} folds" + (" in order of time" if kind == "time" else "")
+    folds = f"by {count} folds" + (" in order of time" if kind == "time" else "")
     loss = f"{number(best['mean_loss'])} ± {number(best['standard_error'], 2)}"
     return f"{', '.join(words)}, {folds}: held-out loss {loss}"

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import FitRequest, cost_columns, repeated
+from hedgerow.cli.options import FitRequest, repeated
 from hedgerow.cli.options import listed as names_in
-from hedgerow.data.encoder import NUMBER, TableEncoder, numeric_column
+from hedgerow.data.columns import NUMBER, encode, from_json, numeric_column
 from hedgerow.describe.numbers import listed, number, percent
-from hedgerow.estimator import RobustPolicy
+from hedgerow.losses import Loss, named_columns
+
+if TYPE_CHECKING:
+    from hedgerow.data.encoder import TableEncoder
+    from hedgerow.estimator import RobustPolicy
+
+
+def matching(table: pd.DataFrame, names: list[str]) -> list[str]:
+    """Columns by name; a name with * that is none stands for all columns that fit it."""
+    found = []
+    for name in names:
+        fits = [name]
+        if "*" in name and name not in table.columns:
+            fits = [str(column) for column in table.columns if fnmatchcase(str(column), name)]
+            if not fits:
+                raise ValueError(f"No column fits {name!r}; the table has {listed(table.columns)}.")
+        found += [one for one in fits if one not in found]
+    return found
 
 
 def censored_in(table: pd.DataFrame, name: str | None) -> np.ndarray | None:
@@ -36,12 +55,8 @@ def censored_facts(censored: np.ndarray | None, name: str | None) -> list[tuple[
     return [("censored", f"{censored.sum():,} rows ({share}) were at least that much, by {name}")]
 
 
-def chosen_columns(
-    table: pd.DataFrame, request: FitRequest, costs: list[str] | None = None
-) -> pd.DataFrame:
-    """The columns to decide by, those of costs among them; None: all costs that are columns."""
-    if costs is None:
-        costs = cost_columns([*(request.holding or []), *(request.stockout or [])])
+def chosen_columns(table: pd.DataFrame, request: FitRequest, costs: list[str]) -> pd.DataFrame:
+    """The columns to decide by, those of costs among them."""
     for name in costs:
         numeric_column(table, name)  # or say what it is instead
     if request.features is None:
@@ -67,10 +82,16 @@ def chosen_columns(
     return table.filter(items=names)
 
 
+def columns_read(loss: Loss) -> list[str]:
+    """Columns of the table that a loss reads what things cost from."""
+    names = (name for _, column in named_columns(loss) for name in column.columns)
+    return list(dict.fromkeys(str(name) for name in names))
+
+
 def features_of(policy: RobustPolicy, table: pd.DataFrame) -> pd.DataFrame:
     """Treat a table as the training table was treated."""
-    if policy.encoder_ is not None:
-        return policy.encoder_.transform(table)
+    if policy.columns_ is not None:
+        return encode(table, from_json(policy.columns_["encoder"])[1])
     names = getattr(policy, "feature_names_in_", None)
     if names is None:
         raise ValueError(

@@ -22,7 +22,7 @@ from hedgerow.cli.options import (
     option,
     repeated,
 )
-from hedgerow.cli.panel_options import panel_mistakes
+from hedgerow.cli.panel_options import dashed, panel_mistakes
 from hedgerow.cli.screen import guarded
 from hedgerow.describe.text import quoted
 
@@ -50,7 +50,11 @@ def demo(
 @asked_with(FitRequest)
 def fit(request: FitRequest) -> None:
     """Check what only the options can tell, then learn."""
-    for name, mistake in _mistakes(request):
+    try:
+        mistakes = list(_mistakes(request))
+    except ValueError as error:  # of a file or of --set
+        raise typer.BadParameter(str(error)) from None
+    for name, mistake in mistakes:
         raise typer.BadParameter(mistake, param_hint=f"--{name}")
     with guarded(_stopped(request)):
         from hedgerow.cli import work
@@ -69,7 +73,9 @@ def _stopped(request: FitRequest) -> str:
 def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
     """Options that do not go together, and why."""
     given = {name for name, value in vars(request).items() if value is not None}
+    own_loss = "loss" in request.sections
     newsvendor = request.problem == ProblemKind.newsvendor
+    portfolio = request.problem == ProblemKind.portfolio
     outcomes = len(request.outcomes)
     twice = repeated(request.outcomes)
     if twice:
@@ -80,9 +86,11 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         if request.censored in request.outcomes:
             yield "censored", f"names {quoted(request.censored)}, which is the outcome itself."
     for name, costs in (("holding", request.holding), ("stockout", request.stockout)):
-        if newsvendor and not costs:
+        if newsvendor and not costs and not own_loss:
             yield name, "is needed for --problem newsvendor."
-        if costs and not newsvendor:
+        if costs and portfolio:
+            yield name, "does not apply to --problem portfolio."
+        elif costs and not newsvendor:
             yield name, "goes into the file of --costs here."
         read = cost_columns(costs)
         if read and len(read) < len(costs or []):
@@ -92,27 +100,39 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
                 yield name, f"names {quoted(column)}, which nobody knows when deciding."
         if costs and len(costs) not in (1, outcomes):
             yield name, f"give one number, or one per outcome ({outcomes}); got {len(costs)}."
-    if ("costs" in given) == newsvendor:
-        wrong = "does not apply to" if newsvendor else "is needed for"
+    if not own_loss and ("costs" in given) == (newsvendor or portfolio):
+        wrong = "does not apply to" if newsvendor or portfolio else "is needed for"
         yield "costs", f"{wrong} --problem {request.problem}."
+    if own_loss and "costs" in given:
+        yield "costs", "does not go with a table or settings of the loss."
+    if "return_weight" in given and not portfolio and not own_loss:
+        yield dashed("return_weight"), "goes with --problem portfolio."
+    if portfolio and own_loss:
+        yield "problem", "does not go with a table or settings of the loss."
+    if request.tail is not None and not 0 < request.tail < 1:
+        yield "tail", f"must lie between 0 and 1, got {request.tail:g}."
+    if request.tail is not None and request.by:
+        yield "tail", "does not apply to panels, whose series have units of their own."
     columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
     yield from panel_mistakes(request, columns)
-    model, rule = request.model_kind, request.rule_kind
+    model, rule = request.model, request.rule
+    if model is None and "part" not in request.section("ambiguity"):
+        model = Model.causal_sinkhorn
     smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
     applies = {
         "penalty": model != Model.erm,
         "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or model == Model.causal_wasserstein,
+        "order": smeared or model in (Model.causal_wasserstein, Model.wasserstein),
     }
     for name, fits in applies.items():
-        if name in given and not fits:
+        if name in given and model is not None and not fits:
             yield name, f"does not apply to --model {model}."
     if given >= {"penalty", "radius"}:
         yield "radius", "give a penalty or a radius, not both."
     for name in ("penalty", "radius", "epsilon"):
-        if name in given and request.search != Search.none:
+        if name in given and request.searches != Search.none:
             yield name, "is chosen by --search."
     for name in ("trees", "depth"):
-        if name in given and rule != RuleKind.forest:
+        if name in given and rule not in (None, RuleKind.forest):
             yield name, f"does not apply to --rule {rule}."

@@ -8,16 +8,36 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from hedgerow.estimator import RobustPolicy
-from hedgerow.panels import PanelPolicy
-from hedgerow.stored import load
+from hedgerow._files import check_is_file
+from hedgerow.data.table_files import check_readable
+
+if TYPE_CHECKING:
+    from hedgerow.cli.options import DecideRequest, EvaluateRequest
+    from hedgerow.estimator import RobustPolicy
+    from hedgerow.panels import PanelPolicy
 
 GROUP = "hedgerow.parts"
 
 
+def check_asked(policy: Path, *tables: Path | None) -> None:
+    """Say at once which file is not there, before anything is imported that reads them."""
+    check_is_file(policy, "policy file")
+    for table in tables:
+        if table is not None and not table.is_dir():
+            check_readable(table)
+
+
 def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
     """Read a policy file, with its own parts and those of installed packages."""
+    from hedgerow.stored import load
+
+    return load(path, parts=installed_parts())
+
+
+def installed_parts() -> list[type]:
+    """Return the parts that installed packages offer."""
     parts = []
     for entry in entry_points(group=GROUP):
         try:
@@ -29,14 +49,26 @@ def load_stored(path: Path) -> RobustPolicy | PanelPolicy:
                 f"The part {entry.name} of {package} cannot be loaded ({why}): install it again, "
                 "or remove it."
             ) from error
-    return load(path, parts=parts)
+    return parts
 
 
 def load_policy(path: Path) -> RobustPolicy:
     """Read the file of a policy that is no panel's."""
+    from hedgerow.stored import is_panel
+
     policy = load_stored(path)
-    if isinstance(policy, PanelPolicy):
+    if is_panel(policy):
         raise ValueError(
             f"{path} holds the policy of a panel; a policy of single rows is wanted here."
         )
-    return policy
+    return cast("RobustPolicy", policy)
+
+
+def refuse_history(request: DecideRequest | EvaluateRequest) -> None:
+    """What only panels understand."""
+    for name in ("history", "by_series"):
+        if getattr(request, name, None) is not None:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is understood for panels; {request.policy} holds a "
+                "policy of single rows."
+            )

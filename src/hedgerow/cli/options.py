@@ -24,6 +24,7 @@ from hedgerow.cli.panel_options import (
     Scheduler,
     option,
 )
+from hedgerow.cli.settings import SettingsOptions
 
 Request = TypeVar("Request")
 
@@ -33,6 +34,7 @@ class ProblemKind(StrEnum):
 
     newsvendor = "newsvendor"
     inventory = "inventory"
+    portfolio = "portfolio"
 
 
 class Model(StrEnum):
@@ -41,7 +43,11 @@ class Model(StrEnum):
     causal_sinkhorn = "causal-sinkhorn"
     sinkhorn = "sinkhorn"
     causal_wasserstein = "causal-wasserstein"
+    wasserstein = "wasserstein"
     kl = "kl"
+    chi_square = "chi-square"
+    total_variation = "total-variation"
+    likelihood_ratio = "likelihood-ratio"
     erm = "erm"
 
 
@@ -69,6 +75,13 @@ class Outliers(StrEnum):
     warn = "warn"
     clip = "clip"
     error = "error"
+
+
+class Precision(StrEnum):
+    """Of exported numbers."""
+
+    float64 = "float64"
+    float32 = "float32"
 
 
 class RuleKind(StrEnum):
@@ -104,12 +117,15 @@ Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
 @dataclass(frozen=True)
-class FitRequest(PanelOptions):
+class FitRequest(SettingsOptions, PanelOptions):
     """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
 
     data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
     outcomes: Annotated[
-        list[str], in_data("COLUMN", "What to prepare for; may be repeated.", "--outcome")
+        list[str],
+        in_data(
+            "COLUMN", "What to prepare for; may be repeated, or a pattern: ret_*.", "--outcome"
+        ),
     ]
     holding: Annotated[
         list[str] | None,
@@ -126,6 +142,10 @@ class FitRequest(PanelOptions):
         Path | None,
         in_data("FILE", "Inventory: .toml with holding, shortage, substitution and purchase."),
     ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+    ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
     ] = None
@@ -138,11 +158,24 @@ class FitRequest(PanelOptions):
     outliers: Annotated[
         Outliers, in_data("NAME", "Values that look like typos: warn, clip or error.")
     ] = Outliers.warn
-    problem: Annotated[ProblemKind, in_data("NAME", "newsvendor or inventory.")] = (
+    problem: Annotated[ProblemKind, in_data("NAME", "newsvendor, inventory or portfolio.")] = (
         ProblemKind.newsvendor
     )
+    return_weight: Annotated[
+        float | None,
+        in_data("NUMBER", "Portfolio: what a unit of mean return is worth; default: 1."),
+    ] = None
+    tail: Annotated[
+        float | None,
+        in_data("SHARE", "Portfolio: mean loss in the worst share of cases, not the variance."),
+    ] = None
     model: Annotated[
-        Model | None, in_model("NAME", "causal-sinkhorn, sinkhorn, causal-wasserstein, kl or erm.")
+        Model | None,
+        in_model(
+            "NAME",
+            "causal-sinkhorn, sinkhorn, causal-wasserstein, wasserstein, kl, chi-square, "
+            "total-variation, likelihood-ratio or erm.",
+        ),
     ] = None
     penalty: Annotated[
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
@@ -153,7 +186,9 @@ class FitRequest(PanelOptions):
     epsilon: Annotated[
         float | None, in_model("NUMBER", "Spread of the worst case; default: 0.01.")
     ] = None
-    order: Annotated[int | None, in_model("1|2", "Power of the distance moved; default: 2.")] = None
+    order: Annotated[
+        float | None, in_model("NUMBER", "Power of the distance moved; default: 2.")
+    ] = None
     nominal: Annotated[
         NominalKind, in_model("NAME", "auto, residual, empirical, neighbour or adapted.")
     ] = NominalKind.auto
@@ -169,7 +204,9 @@ class FitRequest(PanelOptions):
         None
     )
     trees: Annotated[int | None, in_rule("NUMBER", "Trees of the forest; default: 20.")] = None
-    depth: Annotated[int | None, in_rule("NUMBER", "Questions per tree; default: 2.")] = None
+    depth: Annotated[
+        str | None, in_rule("NUMBER", "Questions per tree; default: 2. 2,3,5: trees of several.")
+    ] = None
     steps: Annotated[
         int | None, in_rule("NUMBER", "Training steps; default: 500 up to 1,000 rows.")
     ] = None
@@ -178,25 +215,29 @@ class FitRequest(PanelOptions):
     force: Force = False
 
     @property
-    def model_kind(self) -> Model:
-        """The model that was asked for, or the first of the list."""
-        return self.model or Model.causal_sinkhorn
-
-    @property
-    def rule_kind(self) -> RuleKind:
-        """The rule that was asked for, or the first of the list."""
-        return self.rule or RuleKind.forest
+    def searches(self) -> Search:
+        """Which rows a search holds out, as an option or the file's table says."""
+        table = self.sections.get("search")
+        if table is None or self.search != Search.none:
+            return self.search
+        by = table.get("by", Search.folds.value)
+        if by not in list(Search):
+            raise ValueError(f"search.by must be {', '.join(Search)}; got {by!r}.")
+        return Search(by)
 
     @property
     def leaves_model(self) -> bool:
         """Whether a panel is to choose what to hedge against."""
         given = (self.model, self.penalty, self.radius, self.epsilon, self.order)
-        return bool(self.by) and all(one is None for one in given)
+        said = any(one is not None for one in given) or "ambiguity" in self.sections
+        return bool(self.by) and not said
 
     @property
     def leaves_rule(self) -> bool:
         """Whether a panel is to choose the rule."""
-        return bool(self.by) and all(one is None for one in (self.rule, self.trees, self.depth))
+        given = (self.rule, self.trees, self.depth)
+        said = any(one is not None for one in given) or "rule" in self.sections
+        return bool(self.by) and not said
 
 
 @dataclass(frozen=True)
@@ -240,6 +281,24 @@ class DecideRequest:
             **IN_ORDERS,
         ),
     ] = False
+
+    @property
+    def wants_orders(self) -> bool:
+        """Whether any option asks for orders."""
+        asked = (self.lot, self.least_order, self.most_order, self.on_hand)
+        return any(one is not None for one in asked)
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What ``hedgerow export`` is asked for."""
+
+    policy: PolicyFile
+    out: Annotated[Path, option("FILE", "What to write: policy.onnx or policy.py.", *OUT)]
+    force: Force = False
+    precision: Annotated[
+        Precision, option("PRECISION", "Of an ONNX model's numbers.", "--precision")
+    ] = Precision.float64
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from hedgerow.cli.options import DecideRequest, is_number
 from hedgerow.cli.screen import say
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import number, percent
 from hedgerow.lots import Lots, PlacedOrders
 
@@ -24,8 +24,7 @@ Place = Callable[..., PlacedOrders]
 
 def ordered(request: DecideRequest, table: pd.DataFrame, place: Place) -> dict[str, np.ndarray]:
     """Return the column of orders, if they were asked for, and say what rounding costs."""
-    asked = (request.lot, request.least_order, request.most_order, request.on_hand)
-    if all(one is None for one in asked):
+    if not request.wants_orders:
         return {}
     lots = _lots(request, table)
     on_hand = None if request.on_hand is None else numeric_column(table, request.on_hand)

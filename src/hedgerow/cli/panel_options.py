@@ -182,7 +182,7 @@ def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, 
         yield "outcome", f"is one column with --by; got {len(request.outcomes)}."
     if request.problem != "newsvendor":
         yield "problem", "is newsvendor with --by."
-    if request.search != "none":
+    if request.searches != "none":
         yield "search", "is not offered with --by; a panel has defaults of its own."
     if request.time is not None:
         if request.features is not None:

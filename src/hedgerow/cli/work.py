@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -22,33 +22,40 @@ from hedgerow.cli.columns import (
     censored_in,
     chosen_columns,
     column_facts,
+    columns_read,
     features_of,
+    matching,
     outcomes_of,
 )
-from hedgerow.cli.composing import compose, loss_of
-from hedgerow.cli.loading import load_stored
+from hedgerow.cli.composing import (
+    MODELS,
+    RULES,
+    compose,
+    effective,
+    loss_of,
+    search_settings,
+)
+from hedgerow.cli.loading import load_stored, refuse_history
 from hedgerow.cli.options import (
-    DecideRequest,
     EvaluateRequest,
     FitRequest,
 )
-from hedgerow.cli.orders import ordered
-from hedgerow.cli.screen import print_csv, print_facts, progress, say
-from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.cli.screen import print_facts, progress, say
+from hedgerow.cli.settings import write_settings
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import (
     check_table_target,
-    is_csv,
     read_table,
-    without_formulas,
-    write_table,
 )
-from hedgerow.describe.names import decision_names, training_words
+from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, along, located
 from hedgerow.panels import PanelPolicy
 from hedgerow.report.costs import fixed_words, standard_error
+from hedgerow.rules import Rule, SoftForest
 
 
 def prepare() -> None:
@@ -68,21 +75,29 @@ def prepare() -> None:
 def fit(request: FitRequest) -> None:
     """Learn a policy from a table, save it, and print what was done."""
     check_target(request.out, overwrite=request.force)
+    if request.write_config is not None:
+        check_target(request.write_config, overwrite=request.force)
     if request.by:
         panels.fit(request)
         return
-    loss, loss_words = loss_of(request)
     table = read_table(request.data)
+    request = replace(request, outcomes=matching(table, request.outcomes))
+    loss, loss_words = loss_of(request)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
     censored = censored_in(table, request.censored)
-    encoder = TableEncoder().fit(chosen_columns(table, request))
+    encoder = TableEncoder().fit(chosen_columns(table, request, columns_read(loss)))
     X = encoder.transform(table)
     _check_costs(loss, X)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     policy = compose(request, loss, len(Y))
     chosen = []
-    if request.search != "none":
-        policy, words = choose(policy, X, y, request.search, censored)
+    if request.write_config is not None:
+        write_settings(request.write_config, *effective(request, policy, len(Y)))
+    if request.searches != "none":
+        tried = search_settings(request)
+        if "solver" in request.sections:
+            tried["solver"] = policy.solver
+        policy, words = choose(policy, X, y, request.searches, censored, tried)
         chosen = [("chosen", words)]
     with progress("training") as report, warnings.catch_warnings():
         if request.nominal == "auto":  # nobody asked for a causal model on rows as they are
@@ -107,10 +122,10 @@ def fit(request: FitRequest) -> None:
         *censored_facts(censored, request.censored),
         *column_facts(encoder),
         ("loss", loss_words),
-        ("model", _model_words(request.model_kind, policy.given_)),
+        ("model", _model_words(request, policy.given_)),
         *chosen,
         ("nominal", policy.nominal_for(len(Y)).description().short),
-        ("rule", request.rule_kind),
+        ("rule", _rule_word(policy.rule)),
         ("training", training_words(policy)),
         ("in-sample loss", f"{number(in_sample)} a row"),
         ("best constant", best),
@@ -123,51 +138,6 @@ def fit(request: FitRequest) -> None:
         say(stopped, "yellow")
 
 
-def decide(request: DecideRequest) -> None:
-    """Add a policy's decisions to a table."""
-    out = None if request.out == "-" else Path(request.out)
-    folder = request.new.is_dir()
-    if out is not None and not folder:
-        check_table_target(out, overwrite=request.force)
-    policy = load_stored(request.policy)
-    if isinstance(policy, PanelPolicy) and folder:
-        panels.decide_folder(policy, request)
-        return
-    table = read_table(request.new)
-    if isinstance(policy, PanelPolicy):
-        columns = panels.decide(policy, table, request)
-    else:
-        _refuse_history(request)
-        decisions = policy.predict(features_of(policy, table)).reshape(len(table), -1)
-        columns = dict(zip(_headings(policy), decisions.T, strict=True))
-        columns |= ordered(request, table, partial(policy.place, features_of(policy, table)))
-    for heading in columns:
-        if heading in table.columns:
-            raise ValueError(
-                f"{request.new} already has a column {heading!r}; rename or remove it."
-            )
-    write_decisions(table.assign(**columns), out, raw_text=request.raw_text)
-
-
-def write_decisions(table: pd.DataFrame, out: Path | None, *, raw_text: bool) -> None:
-    """Write or print a table; formulas in CSV become text, unless ``raw_text``."""
-    if not raw_text and (out is None or is_csv(out)):
-        table = without_formulas(table)
-    if out is None:
-        print_csv(table.to_csv(index=False))
-        return
-    write_table(table, out)
-    say(f"Wrote {len(table):,} decisions to {out}.", stderr=True)
-
-
-def _headings(policy: RobustPolicy) -> list[str]:
-    """Columns that decisions are written to."""
-    if policy.n_decisions_ == 1:
-        return ["decision"]
-    names = [name.removeprefix("decision ") for name in decision_names(policy)]
-    return [f"decision_{name}" for name in names]
-
-
 def evaluate(request: EvaluateRequest) -> None:
     """Print what a policy's decisions would have cost on a table with outcomes."""
     path, test = request.policy, request.test
@@ -178,7 +148,7 @@ def evaluate(request: EvaluateRequest) -> None:
     if isinstance(policy, PanelPolicy):
         panels.evaluate(policy, table, request)
         return
-    _refuse_history(request)
+    refuse_history(request)
     found = outcomes_of(policy, path, table, request.outcomes)
     X, Y = features_of(policy, table), found.to_numpy()
     _check_costs(policy.loss, X)
@@ -245,16 +215,6 @@ def _compare(gain: np.ndarray, other: float, name: str) -> None:
         say(f"The policy costs {share} {better} than {name}.")
 
 
-def _refuse_history(request: DecideRequest | EvaluateRequest) -> None:
-    """What only panels understand."""
-    for name in ("history", "by_series"):
-        if getattr(request, name, None) is not None:
-            raise ValueError(
-                f"--{name.replace('_', '-')} is understood for panels; {request.policy} holds a "
-                "policy of single rows."
-            )
-
-
 def _part_facts(policy: RobustPolicy, X: pd.DataFrame, Y: pd.DataFrame) -> list[tuple[str, str]]:
     """Mean loss of each outcome, where the loss is a sum over several."""
     decisions = policy.predict(X).reshape(len(Y), -1)
@@ -271,8 +231,17 @@ def _check_costs(loss: Loss, X: pd.DataFrame) -> None:
     along(found, X.to_numpy(np.float64)).check_rows(first=1)
 
 
-def _model_words(name: str, model: Ambiguity) -> str:
+def _rule_word(rule: Rule | None) -> str:
+    """The rule as it is asked for."""
+    kind = type(rule or SoftForest())
+    return next((name for name, known in RULES.items() if known is kind), kind.__name__)
+
+
+def _model_words(request: FitRequest, model: Ambiguity) -> str:
     """The model as it is asked for, and its settings; a search may have found it of no use."""
+    kind = type(model)
+    name = next((name for name, known in MODELS.items() if known is kind), kind.__name__)
+    name = request.model or name
     name = name if model.description().hedges else "erm"
     return ", ".join(filter(None, [name, settings_words(model)]))
 
@@ -281,4 +250,4 @@ def _value_words(value: RobustValue) -> str:
     words = f"{number(value.value)} ± {number(value.stderr + value.bias, 1)}"
     if value.radius is not None and value.penalty is not None:
         words += f", at the penalty {number(value.penalty)} that goes with the radius"
-    return words
+    return "; ".join(filter(None, [words, value.guarantee()]))

@@ -38,15 +38,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     path : path
         Ends in .csv or .csv.gz (UTF-8, commas, names in the first line), .parquet or .pq.
     """
-    path = Path(path)
-    reader = _by_suffix(path, _read_csv, _read_parquet)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {shown(path)}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{shown(path)} is a folder, not a table.")
-    if not path.is_file():
-        raise OSError(f"{shown(path)} is no regular file; save the table as one.")
-    table = reader(path)
+    path = check_readable(path)
+    table = _by_suffix(path, _read_csv, _read_parquet)(path)
     if len(table.columns) == 0:
         raise ValueError(f"{shown(path)} is empty.")
     names = [str(name) for name in table.columns]
@@ -55,6 +48,19 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     if len(table) == 0:
         raise ValueError(f"{shown(path)} has column names but no rows.")
     return table
+
+
+def check_readable(path: str | os.PathLike[str]) -> Path:
+    """Return the path if there is a file with a known suffix; worth asking before long work."""
+    path = Path(path)
+    _by_suffix(path, None, None)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {shown(path)}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{shown(path)} is a folder, not a table.")
+    if not path.is_file():
+        raise OSError(f"{shown(path)} is no regular file; save the table as one.")
+    return path
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:

@@ -148,6 +148,15 @@ class TrainingTable(eqx.Module):
         ticks = np.asarray(self.ticks, np.float64)[: int(self.total)]
         return np.diff(ticks, prepend=0.0) / (WHOLE - 1)
 
+    def entry_masses(self) -> Float[Array, " entries"]:
+        """m_k·p̂_ki of every entry, 0 for padding."""
+        ticks = jnp.diff(self.ticks, prepend=jnp.zeros(1, jnp.uint32))
+        last = self.total - 1
+        entries = jnp.arange(len(self.entry_mass), dtype=jnp.int32)
+        owner = jnp.minimum(jnp.searchsorted(self.start, entries, side="right") - 1, last)
+        mass = ticks[owner].astype(self.entry_mass.dtype) * 2.0**-32 * self.entry_mass
+        return jnp.where(entries < self.start[last] + self.count[last], mass, 0.0)
+
     def draw(self, key: PRNGKeyArray, size: int) -> Batch:
         """Draw a minibatch of ``size`` contexts with their outcomes, or of all there is."""
         size = min(size, len(self.contexts))

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float
 
 from hedgerow import _checks
 from hedgerow.describe.page_form import PageForm
+from hedgerow.plain import PlainMap
 
 EDGE = 1e-7
 """How far inside a bounded set ``to_raw`` places a point that lies on its boundary."""
@@ -97,6 +98,14 @@ class DecisionSet(eqx.Module):
 
     def image(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Bounds (low, high) of ``from_raw`` over all raw numbers in a box, in float64."""
+        return None
+
+    def steepest(self) -> np.ndarray | None:
+        """The largest derivative of ``from_raw`` by coordinate, if each depends on its own only."""
+        return None
+
+    def plain(self) -> PlainMap | None:
+        """``from_raw`` with NumPy alone, for decisions without JAX and for exports."""
         return None
 
     def page_blocks(self) -> list[PageForm] | None:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow.decisions.base import (
     EDGE,
     START_EDGE,
@@ -48,6 +48,15 @@ class Intervals(DecisionSet):
     def image(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The images of the ends."""
         return mapped(self, low), mapped(self, high)
+
+    def steepest(self) -> np.ndarray:
+        """1, or a quarter of the length between two ends."""
+        length = np.subtract(*self.ends()[::-1])
+        return np.where(np.isfinite(length), length / 4, 1.0)
+
+    def plain(self) -> plain.Intervals:
+        """Both ends."""
+        return plain.Intervals(*self.ends())
 
     def page_blocks(self) -> list[PageForm]:
         """One block with both ends, null where there is none."""

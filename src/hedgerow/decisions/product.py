@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow.decisions.base import Block, DecisionSet
 from hedgerow.describe.page_form import PageForm
 
@@ -92,6 +92,16 @@ class Product(DecisionSet):
             return None
         low_ends, high_ends = zip(*known, strict=True)
         return np.concatenate(low_ends), np.concatenate(high_ends)
+
+    def steepest(self) -> np.ndarray | None:
+        """Those of each part."""
+        return _joined([part.steepest() for part in self.sets])
+
+    def plain(self) -> plain.Joined | None:
+        """The parts' maps."""
+        found = [part.plain() for part in self.sets]
+        known = tuple(form for form in found if form is not None)
+        return plain.Joined(known) if len(known) == len(found) else None
 
     def page_blocks(self) -> list[PageForm] | None:
         """The parts' blocks, one after the other."""

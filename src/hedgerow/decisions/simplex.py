@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow.decisions.base import EDGE, Block, UnitFree, mapped
 from hedgerow.describe.page_form import PageForm, asset
 
@@ -56,6 +56,10 @@ class Simplex(UnitFree):
         own = np.eye(self.size, dtype=bool)
         least, most = np.where(own, low[:, None], high), np.where(own, high[:, None], low)
         return np.diag(mapped(self, least)), np.diag(mapped(self, most))
+
+    def plain(self) -> plain.Shares:
+        """Shares."""
+        return plain.Shares(self.size)
 
     def page_blocks(self) -> list[PageForm]:
         """One block, whose coordinates depend on each other."""

@@ -12,8 +12,6 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from hedgerow.describe.text import shown
 
 SPACE = "\u00a0"
@@ -61,6 +59,8 @@ def percent(share: float, *, signed: bool = False) -> str:
 
 def spanned(values: Any, digits: int = 4) -> str:
     """One number, or the least and the largest of several: "1 to 3"."""
+    import numpy as np  # what `hedgerow --help` need not wait for
+
     array = np.asarray(values, dtype=float)
     return " to ".join(number(end, digits) for end in sorted({array.min(), array.max()}))
 

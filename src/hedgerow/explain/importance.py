@@ -72,6 +72,9 @@ def importance(
 ) -> Importance:
     """Return the mean absolute derivative of the decisions by each feature, over the rows of X.
 
+    A hard forest is flat between its jumps; there the derivative is what the decision changes by
+    over one standard deviation of the feature, half of it either way.
+
     Parameters
     ----------
     policy : RobustPolicy
@@ -83,7 +86,8 @@ def importance(
         Derivatives per standard deviation of each feature (in training), or per its unit.
     """
     lens, rows, weights, spread = _asked(lens_of(policy), X, sample_weight, per)
-    return Importance(weights @ np.abs(lens.gradients(rows)).sum(axis=1) * spread, lens.names)
+    steepness = lens.steepness(rows, lens.units.x_spread)
+    return Importance(weights @ steepness * spread, lens.names)
 
 
 def route_importance(

@@ -2,8 +2,9 @@
 
     f(x) = z_unit · rule( (x − centre)·factor ),      ∂f/∂x_j = factor_j · ∂f/∂x̃_j
 
-Rules that are trees have their derivatives in closed form (``FittedRule.trees``); others are
-differentiated by JAX. Work is done in pieces of bounded size, whatever the number of rows.
+Rules that are trees have their derivatives in closed form (``FittedRule.trees``), hard trees jumps
+in their place; others are differentiated by JAX. Work is done in pieces of bounded size, whatever
+the number of rows.
 """
 
 from __future__ import annotations
@@ -74,6 +75,12 @@ class Lens(ABC):
     def gradients(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d"]:
         """∂f/∂x per unit of each feature."""
         return self.in_pieces(partial(self._derivatives, order=1), X) * self.factor
+
+    def steepness(
+        self, X: Float[np.ndarray, "rows d"], spread: Float[np.ndarray, " d"]
+    ) -> Float[np.ndarray, "rows d"]:
+        """Σ_k |∂f_k/∂x_j| per unit; what jumps, by how it changes over the spread of a feature."""
+        return np.abs(self.gradients(X)).sum(axis=1)
 
     def hessians(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k d e"]:
         """∂²f/∂x∂x' per units of the two features."""
@@ -160,6 +167,29 @@ class TreeLens(Lens):
         return np.einsum("tgkmd,tgd->mkd", sums, forest.weights, optimize=True)
 
 
+class HardLens(TreeLens):
+    """Trees with hard gates: no derivatives, but jumps."""
+
+    def steepness(
+        self, X: Float[np.ndarray, "rows d"], spread: Float[np.ndarray, " d"]
+    ) -> Float[np.ndarray, "rows d"]:
+        """Σ_k |f_k(x + ½ s_j e_j) − f_k(x − ½ s_j e_j)| / s_j."""
+        found = np.zeros(X.shape)
+        for j in np.flatnonzero(spread):
+            half = np.zeros(len(spread))
+            half[j] = spread[j] / 2
+            change = self.decide(X + half) - self.decide(X - half)
+            found[:, j] = np.abs(change).sum(axis=1) / spread[j]
+        return found
+
+    def line_integrals(
+        self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: float
+    ) -> np.ndarray:
+        """The jumps on the way, exactly."""
+        pieces = _slices(len(starts), self._cost(1))
+        return np.sum([self.trees.jumps(starts[p], end, weights[p]) for p in pieces], axis=0)
+
+
 class SmoothLens(Lens):
     """Any other rule: derivatives by JAX, in float64; along lines, the rule's own if it has any."""
 
@@ -200,7 +230,9 @@ def lens_of(policy: Any) -> Lens:
     policy = _checks.fitted_policy(policy)
     refuse_in_forked_process()
     trees = policy.rule_.trees(policy.n_features_in_)
-    return SmoothLens(policy) if trees is None else TreeLens(policy, trees)
+    if trees is None:
+        return SmoothLens(policy)
+    return HardLens(policy, trees) if trees.hard else TreeLens(policy, trees)
 
 
 def trees_of(policy: Any, needed: str = "Only rules with trees have routes") -> TreeLens:

@@ -27,6 +27,7 @@ from hedgerow.describe.parts import offered
 from hedgerow.describe.text import shown
 from hedgerow.explain.lens import Lens, lens_of
 from hedgerow.rules.forest_arrays import ForestArrays
+from hedgerow.rules.hardening import difference
 
 MOST_SHOWN = 4
 """Decisions that a leaf spells out."""
@@ -174,7 +175,7 @@ def words(
     # a line break of a name must not become one of the text
     names, asked, called = ([shown(text) for text in texts] for texts in (names, asked, called))
     lines = _lines(root, names, asked, lambda z: _decision_words(z, called) + unit)
-    apart = _difference(decide(root, rows), decisions)
+    apart = difference(decide(root, rows), decisions)
     return RuleWords(
         text="\n".join(lines),
         fidelity=float(np.mean(apart <= allowed)),
@@ -194,13 +195,6 @@ def decide(root: Node, X: np.ndarray) -> np.ndarray:
         return np.broadcast_to(root.decision, (len(X), len(root.decision)))
     yes = root.answers(X)[:, None]
     return np.where(yes, decide(root.yes, X), decide(root.no, X))
-
-
-def _difference(text: np.ndarray, policy: np.ndarray) -> np.ndarray:
-    """Σ_k |text's − policy's| of each row, as a share of Σ_k |policy's| (of its mean, if less)."""
-    size = np.abs(policy).sum(axis=1)
-    floor = 1e-6 * size.mean() or 1.0
-    return np.abs(text - policy).sum(axis=1) / np.maximum(size, floor)
 
 
 def _distilled(rows: np.ndarray, decisions: np.ndarray, leaves: int) -> Node:
@@ -246,7 +240,7 @@ def _hardened(
     if tree is not None:
         trees = [_checks.position("tree", tree, len(trees))]
     crisp = {t: _crisp(lens, forest, t, terms) for t in trees}
-    apart = {t: _difference(decide(root, rows), decisions) for t, root in crisp.items()}
+    apart = {t: difference(decide(root, rows), decisions) for t, root in crisp.items()}
     best = max(trees, key=lambda t: (np.mean(apart[t] <= tolerance), -apart[t].mean()))
     return best, crisp[best]
 

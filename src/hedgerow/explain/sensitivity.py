@@ -112,7 +112,7 @@ def certificate(policy: Any, x: Any, change: Any) -> Certificate:
     needed = "A certificate needs bounds on decisions over a box"
     bounds = offered(rule.bounds(centre, width), rule, "bounds", needed)
     low, high = (end * lens.units.z_unit for end in bounds)
-    if lens.trees is not None:
+    if lens.trees is not None and not lens.trees.hard:
         steepest = _taylor(lens.trees, centre, width)
         low, high = np.maximum(low, decision - steepest), np.minimum(high, decision + steepest)
     # Rounding must not leave the decision outside of its own bounds.

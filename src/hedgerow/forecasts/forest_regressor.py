@@ -26,7 +26,7 @@ from hedgerow.forecasts.cross_fitted import CrossFitted
 from hedgerow.forecasts.cross_fitting import Crossed, Split
 from hedgerow.forecasts.squares import SquaredError
 from hedgerow.rules import Rule, SoftForest, Start
-from hedgerow.rules.base import build_rule
+from hedgerow.rules.base import build_rule, decide_rows
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import NestedSGD, StochasticSolver, TrainingProblem
 from hedgerow.solvers.side_by_side import SideBySide
@@ -94,7 +94,7 @@ class ForestRegressor(CrossFitted):
 
     def means(self, X: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows y"]:
         """What the forest of all rows predicts."""
-        return self._rule.decide(self._units.contexts(X, np.float64)) * self._units.y_unit
+        return decide_rows(self._rule, self._units.contexts(X, np.float64)) * self._units.y_unit
 
 
 def _posed(X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Problem:

@@ -4,6 +4,7 @@ from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
 from hedgerow.losses.by_row import along, by_row
 from hedgerow.losses.columns import Column, bound, located, named_columns, parameters
 from hedgerow.losses.custom import CustomLoss
+from hedgerow.losses.cvar import CVaR, JointCVaR
 from hedgerow.losses.inventory import InventorySubstitution
 from hedgerow.losses.max_affine import MaxAffine
 from hedgerow.losses.mean_cvar import MeanCVaR
@@ -13,10 +14,12 @@ from hedgerow.losses.portfolio import PortfolioLoss
 from hedgerow.losses.two_stage import RecourseLoss, TwoStageLP
 
 __all__ = [
+    "CVaR",
     "ClosedMoments",
     "Column",
     "CustomLoss",
     "InventorySubstitution",
+    "JointCVaR",
     "Loss",
     "MaxAffine",
     "MeanCVaR",

@@ -31,6 +31,7 @@ from hedgerow._components import ABSENT, Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import AbstractKernel, kernel_of
+from hedgerow.losses.bends import Bend
 from hedgerow.losses.columns import Column, named_columns
 from hedgerow.losses.constants import descend_to_best
 from hedgerow.losses.growth import probed_penalty
@@ -162,6 +163,31 @@ class Loss(Component):
         """
         return None
 
+    @property
+    def thresholds(self) -> int:
+        """How many of the first decisions are one number for all contexts, and no decisions."""
+        return 0
+
+    def decided_for(self, n_outcomes: int) -> DecisionSet:
+        """Return the set of what a rule decides: the decision set less thresholds."""
+        return self.decisions_for(n_outcomes)
+
+    def with_thresholds(self) -> Loss | None:
+        """Return the loss that training sees, with thresholds as first decisions; None: itself."""
+        return None
+
+    def at_thresholds(self, thresholds: np.ndarray) -> Loss:
+        """Return the loss with thresholds that were learned."""
+        return self
+
+    def best_thresholds(self, z: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the thresholds that are best for decisions (rows, k) without them."""
+        return np.zeros(0)
+
+    def bend(self) -> Bend | None:
+        """Return what a loss of one outcome has in place of a curve: two linear pieces; None."""
+        return None
+
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the one decision that is best on average, found by descent (``constants``)."""
         outcomes, weights = thinned(outcomes, weights)
@@ -222,6 +248,14 @@ class Loss(Component):
         """
         return None
 
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """Return the least and the largest derivative in each decision, whatever the outcome.
+
+        A loss that returns them is convex in the decision; ends may be infinite. Upper bounds on
+        robust values need them. None: not known.
+        """
+        return None
+
     def smallest_penalty(
         self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
     ) -> float:
@@ -277,6 +311,14 @@ class RescaledLoss(Loss):
         """The loss's own, likewise."""
         own = self.loss.needed_penalty(cost.stretched(self.y_unit))
         return own and (lambda z: own(z * self.z_unit) / self.loss_unit)
+
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """The loss's own, likewise."""
+        own = self.loss.decision_slopes()
+        return own and (
+            own[0] * self.z_unit / self.loss_unit,
+            own[1] * self.z_unit / self.loss_unit,
+        )
 
     def _own(self, z: Array, y: Array, price: Any) -> tuple[Array, Array, Any]:
         """A decision, an outcome and a temperature or penalty in the loss's own units."""

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+from scipy.optimize import minimize
 
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
@@ -108,6 +109,26 @@ class RowLoss(Loss):
         """The same on all rows."""
         return self.loss.decisions_for(n_outcomes)
 
+    @property
+    def thresholds(self) -> int:
+        """As many as of one row: they are the same for all."""
+        return self.loss.thresholds
+
+    def decided_for(self, n_outcomes: int) -> DecisionSet:
+        """The same on all rows."""
+        return self.loss.decided_for(n_outcomes)
+
+    def best_thresholds(self, z: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """The ones with the least mean loss over the rows, found one after the other by Brent."""
+        if self.thresholds == 0:
+            return np.zeros(0)
+
+        def mean(thresholds: np.ndarray) -> float:
+            same = np.broadcast_to(thresholds, (len(z), self.thresholds))
+            return float(mass @ self(np.concatenate([same, z], axis=1), y))
+
+        return minimize(mean, np.zeros(self.thresholds), method="Powell", tol=1e-10).x
+
     def support_for(self, n_outcomes: int) -> tuple[np.ndarray, np.ndarray] | None:
         """The same on all rows."""
         return self.loss.support_for(n_outcomes)
@@ -182,6 +203,13 @@ class RowLoss(Loss):
             return loss.needed_penalty(cost)(z)
 
         return lambda z: jnp.max(self.mapped(partial(needed, z=z)), axis=0)
+
+    def decision_slopes(self) -> tuple[Any, Any] | None:
+        """The least and the largest of any row."""
+        if self._first.decision_slopes() is None:
+            return None
+        low, high = self.mapped(lambda loss: loss.decision_slopes())
+        return jnp.min(low, axis=0), jnp.max(high, axis=0)
 
     @property
     def _first(self) -> Loss:

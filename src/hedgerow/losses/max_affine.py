@@ -129,6 +129,11 @@ class MaxAffine(Loss):
             outcome_support=None,
         )
 
+    def decision_slopes(self) -> tuple[Any, Any]:
+        """Those of the pieces."""
+        slopes = namespace(self.decision_slope).asarray(self.decision_slope)
+        return slopes.min(axis=0), slopes.max(axis=0)
+
     def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Move y for the piece that gains most when each is moved for its own sake."""
         if cost.by_coordinate() is None:

@@ -23,7 +23,9 @@ from hedgerow.decisions import DecisionSet, Nonnegative
 from hedgerow.describe.numbers import spanned
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import AbstractKernel
+from hedgerow.kernels.base import in_scales
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
+from hedgerow.losses.bends import Bend
 from hedgerow.losses.by_row import RowLoss
 from hedgerow.losses.columns import Column, bound, named_columns
 from hedgerow.losses.kinked import Kinked
@@ -189,6 +191,17 @@ class Newsvendor(Loss):
             along.terms,
         )
 
+    def bend(self) -> Bend | None:
+        """One product's: no cost at the order itself."""
+        if max(np.size(self.holding), np.size(self.stockout)) > 1:
+            return None
+        return Bend(lambda z: z, 0.0, -self.holding, self.stockout)
+
+    def decision_slopes(self) -> tuple[Any, Any]:
+        """Less stock-outs by one, or more left over by one."""
+        xp = namespace(self.holding, self.stockout)
+        return -xp.atleast_1d(self.stockout), xp.atleast_1d(self.holding)
+
     def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.
 
@@ -205,7 +218,7 @@ class Newsvendor(Loss):
                 *(along.best_move(slope, y, penalty) for slope in slopes),
             ]
             candidates, z = jnp.broadcast_arrays(y + jnp.stack(moved), z)
-            paid = penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
+            paid = penalty * jnp.abs(in_scales(cost.scale, candidates - y)) ** cost.order
             gain = self.by_outcome(z, candidates) - paid
             best = jnp.argmax(gain, axis=0)
             return jnp.take_along_axis(candidates, best[None], axis=0)[0]

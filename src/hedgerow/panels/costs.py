@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed
 from hedgerow.panels.series import SeriesKeys

@@ -17,8 +17,8 @@ from hedgerow._version import __version__
 from hedgerow.panels.many import packed as packed_rules
 from hedgerow.panels.many import policy_of
 from hedgerow.policy_file import packed
+from hedgerow.policy_file.storage import PANEL
 
-PANEL = "panel"
 SERIES, EACH = "series.", "each."
 SCATTER, COSTS = "scatter", "costs"
 

@@ -11,7 +11,7 @@ from hedgerow.data import TimeFeatures
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts
 from hedgerow.panels.many import unpacked as unpacked_rules
-from hedgerow.panels.packing import COSTS, EACH, PANEL, SCATTER, SERIES
+from hedgerow.panels.packing import COSTS, EACH, SCATTER, SERIES
 from hedgerow.panels.panel_policy import REFINED, SEPARATE, STRATEGIES, PanelPolicy
 from hedgerow.panels.rows import Panel
 from hedgerow.panels.scatter import SCENARIOS
@@ -28,6 +28,7 @@ from hedgerow.policy_file.schema import (
     text,
     whole,
 )
+from hedgerow.policy_file.storage import PANEL
 
 ENTRIES = {
     "strategy": text,

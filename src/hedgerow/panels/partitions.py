@@ -27,7 +27,8 @@ import numpy as np
 from hedgerow import _checks
 from hedgerow._files import whole_file
 from hedgerow._version import NUMERICS
-from hedgerow.data.encoder import CATEGORY, Column, TableEncoder
+from hedgerow.data.columns import CATEGORY, Column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import read_table, require_pandas, write_table
 from hedgerow.describe.text import shown
 from hedgerow.lots import error_quantiles

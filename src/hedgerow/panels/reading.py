@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from hedgerow import _checks
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import listed
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.panels.costs import GroupCosts
@@ -47,6 +47,12 @@ class Reader:
     ) -> Reader:
         """Check what can be told without a table."""
         by = tuple(by)
+        if loss.with_thresholds() is not None:
+            raise ValueError(
+                f"{type(loss).__name__} has a threshold in the costs' own units, and every series "
+                "of a panel has units of its own: fit a RobustPolicy on the table, with features "
+                "that tell series apart."
+            )
         if not by or any(not isinstance(name, str) for name in by):
             raise ValueError(f"by must name one or more group columns; got {by!r}.")
         own = None if costs is None else GroupCosts.of(costs, by)

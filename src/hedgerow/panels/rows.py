@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from hedgerow.data.encoder import TableEncoder, numeric_column
+from hedgerow.data.columns import numeric_column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import require_pandas
 from hedgerow.panels.costs import GroupCosts
 from hedgerow.panels.series import STATUSES, SeriesFacts, SeriesKeys, scale_of_relatives

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from hedgerow.data.encoder import labels_of
+from hedgerow.data.columns import labels_of
 from hedgerow.data.spreads import Spreads
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.special import expit
 
 from hedgerow import _checks
 from hedgerow.describe import names as naming
@@ -23,6 +22,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import TreeLens, trees_of
 from hedgerow.plots.sheet import Line, Sheet
 from hedgerow.plots.style import COLOURS, GREY, style
+from hedgerow.rules.forest_arrays import ForestArrays
 
 MOST_DEPTH, MOST_ROWS = 4, 3
 
@@ -66,8 +66,9 @@ def tree(
     title : str, optional
     """
     lens = trees_of(policy, "Only rules with trees can be drawn as one")
-    depth, trees = lens.trees.depth, len(lens.trees.leaves)
-    _checks.position("tree", tree, trees)
+    trees = len(lens.trees.leaves)
+    drawn = lens.trees.one(_checks.position("tree", tree, trees))
+    depth = drawn.depth
     if depth > MOST_DEPTH:
         raise ValueError(
             f"A tree of depth {depth} has {2**depth} leaves, too many for a page; trees up to "
@@ -78,9 +79,9 @@ def tree(
         decision_names or naming.decision_names(policy), policy.n_decisions_, "decision"
     )
     listed = _listed(decisions, len(names))
-    gates = _gates(lens, tree, top)
-    leaves = _leaves(lens.trees.leaves[tree], names, listed, top)
-    everyone, chosen = _flows(lens, X, tree, rows)
+    gates = _gates(lens, drawn, top)
+    leaves = _leaves(drawn.leaves[0], names, listed, top)
+    everyone, chosen = _flows(lens, X, drawn, rows)
     called = _called(rows, row_labels)
 
     with style():
@@ -109,10 +110,10 @@ def _listed(decisions: Sequence[int] | None, count: int) -> list[int]:
     return [_checks.position("decisions", k, count) for k in listed]
 
 
-def _gates(lens: TreeLens, tree: int, top: int) -> list[list[Line]]:
+def _gates(lens: TreeLens, tree: ForestArrays, top: int) -> list[list[Line]]:
     """For every gate its largest weights, the others' share, and where the mean input goes."""
     boxes = []
-    for weights, bias in zip(lens.trees.weights[tree], lens.trees.biases[tree], strict=True):
+    for weights, bias in zip(tree.weights[0], tree.biases[0], strict=True):
         shares = weights / (np.abs(weights).sum() or 1.0)
         order = np.argsort(-np.abs(shares), kind="stable")
         order = order[shares[order] != 0]
@@ -126,7 +127,7 @@ def _gates(lens: TreeLens, tree: int, top: int) -> list[list[Line]]:
         if len(rest):
             share = float(np.abs(shares[rest]).sum())
             lines.append(Line(f"± {percent(share)}", f"{len(rest)} others", share))
-        lines.append(Line("", f"mean input: {percent(float(expit(bias)))} up"))
+        lines.append(Line("", f"mean input: {percent(float(tree.gates(bias)))} up"))
         boxes.append(lines)
     return boxes
 
@@ -150,7 +151,7 @@ def _leaves(
 
 
 def _flows(
-    lens: TreeLens, X: Any, tree: int, rows: Sequence[int] | None
+    lens: TreeLens, X: Any, tree: ForestArrays, rows: Sequence[int] | None
 ) -> tuple[np.ndarray | None, list[np.ndarray]]:
     """Probability of coming to every gate and leaf: the mean over X, and for each chosen row."""
     if X is None:
@@ -161,8 +162,7 @@ def _flows(
     rows = [_checks.position("rows", row, len(x)) for row in ([] if rows is None else rows)]
     if len(rows) > MOST_ROWS:
         raise ValueError(f"Up to {MOST_ROWS} rows can be told apart in colour; got {len(rows)}.")
-    weights, biases = lens.trees.weights[tree], lens.trees.biases[tree]
-    reached = lens.trees.reach(expit(weights @ x.T + biases[:, None])[None])
+    reached = tree.reach(tree.gates(tree.logits(x.T)))
     found = np.concatenate([level[0] for level in reached])
     return found.mean(axis=1), [found[:, row] for row in rows]
 

@@ -18,21 +18,24 @@ policy that was read decides within its decision set, for that is taken from its
 file's arrays. The digest tells of damage; a file that was forged can still decide badly.
 """
 
-from __future__ import annotations
+# ruff: noqa: F401 (the imports below tell type checkers what the names are)
 
-from hedgerow.policy_file.parts import Known, PolicyFileError, describe, path_of
-from hedgerow.policy_file.policies import packed, told_of, unpacked, write_policy
-from hedgerow.policy_file.storage import FORMAT, digest
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "FORMAT",
-    "Known",
-    "PolicyFileError",
-    "describe",
-    "digest",
-    "packed",
-    "path_of",
-    "told_of",
-    "unpacked",
-    "write_policy",
-]
+from hedgerow._lazy import lazy
+
+if TYPE_CHECKING:
+    from hedgerow.policy_file.errors import PolicyFileError, told_of
+    from hedgerow.policy_file.parts import Known, describe, path_of
+    from hedgerow.policy_file.policies import packed, unpacked, write_policy
+    from hedgerow.policy_file.storage import FORMAT, digest
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "errors": "PolicyFileError told_of",
+        "parts": "Known describe path_of",
+        "policies": "packed unpacked write_policy",
+        "storage": "FORMAT digest",
+    },
+)

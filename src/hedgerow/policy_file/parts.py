@@ -23,6 +23,7 @@ from hedgerow._components import Component
 from hedgerow.data import nominal
 from hedgerow.decisions import DecisionSet
 from hedgerow.losses import Column
+from hedgerow.policy_file.errors import PolicyFileError
 
 OWN: dict[str, type] = {
     f"hedgerow.{kind.__name__}": kind
@@ -34,10 +35,6 @@ OWN: dict[str, type] = {
     if isinstance(kind, type) and issubclass(kind, Component | DecisionSet)
 }
 """Parts of this package, by the name that files know them by."""
-
-
-class PolicyFileError(ValueError):
-    """A policy file that cannot be read, with the reason in one sentence."""
 
 
 class NotStored:

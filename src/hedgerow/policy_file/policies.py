@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -26,9 +25,10 @@ from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
 from hedgerow.losses import Loss
 from hedgerow.policy_file import schema, storage
-from hedgerow.policy_file.parts import Known, PolicyFileError, describe
-from hedgerow.policy_file.schema import PARTS, RULE, Wrong
-from hedgerow.rules import Constant, FittedRule, Rule, SoftForest, Start
+from hedgerow.policy_file.errors import PolicyFileError, Wrong
+from hedgerow.policy_file.parts import Known, describe
+from hedgerow.policy_file.schema import PARTS, RULE
+from hedgerow.rules import Constant, FittedRule, Hardening, Rule, SoftForest, Start
 from hedgerow.solvers import Solver
 
 KINDS = {
@@ -55,6 +55,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     units = asdict(policy.units_)
     arrays |= {f"units.{name}": np.asarray(value, np.float64) for name, value in units.items()}
     arrays["history"] = np.asarray(policy.history_, np.float64)
+    if policy.thresholds_ is not None:
+        arrays["thresholds"] = policy.thresholds_
     if policy.errors_ is not None:
         arrays["errors"] = policy.errors_
     names = getattr(policy, "feature_names_in_", None)
@@ -71,6 +73,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "robust_value": {n: describe(part) for n, part in value.items() if n != "ray"} or None,
         "columns": policy.columns_,
     }
+    if policy.hardening_ is not None:
+        about["hardening"] = {n: describe(part) for n, part in asdict(policy.hardening_).items()}
     try:
         schema.check(arrays, {"format": storage.FORMAT, **about})
         _decision_set(policy)
@@ -115,6 +119,12 @@ def unpacked(
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
     policy.recourse_ = None
+    told = about.get("hardening")
+    if told:
+        policy.hardening_ = Hardening(**{n: known.revive(part) for n, part in told.items()})
+    policy.thresholds_ = arrays.get("thresholds")
+    if (policy.thresholds_ is None) != (policy.loss.with_thresholds() is None):
+        raise Wrong("its loss and its arrays do not have the same thresholds")
     policy._errors = arrays.get("errors")
     policy._single_outcome = about["single_outcome"]
     value = about["robust_value"]
@@ -122,23 +132,6 @@ def unpacked(
         **{name: known.revive(part) for name, part in value.items()}
     )
     return policy
-
-
-@contextmanager
-def told_of(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what goes wrong into one sentence about the file."""
-    try:
-        with np.errstate(all="ignore"):  # what overflows is refused
-            yield
-    except PolicyFileError:
-        raise
-    except Wrong as wrong:
-        raise PolicyFileError(f"{path} is damaged: {wrong}.") from None
-    except Exception as error:  # parts are made here, anybody's, and may raise what they like
-        reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
-        raise PolicyFileError(
-            f"{path} describes something that cannot be made ({reason})."
-        ) from error
 
 
 def _units(arrays: dict[str, np.ndarray]) -> Units:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.certify.value import RobustValue
+from hedgerow.policy_file.errors import Wrong
 
 PARTS = ("loss", "ambiguity", "rule", "nominal", "solver")
 RULE = "rule."
@@ -27,10 +27,6 @@ DEEPEST = 30
 """Parts within parts."""
 LARGEST = 1e12
 """Of a rule's numbers: it is made in working units, where everything is of order one."""
-
-
-class Wrong(ValueError):
-    """What is not as declared, in the words of a clause: what it must be, and what it is."""
 
 
 class Numbers(NamedTuple):
@@ -199,7 +195,7 @@ FORMS: dict[frozenset[str], Callable[[str, dict, int], None]] = {
 }
 
 
-def _of_dataclass(kind: type, without: str) -> Check:
+def _of_dataclass(kind: type, without: str = "") -> Check:
     """The fields of a dataclass, by their annotations; those with a default may be missing."""
     plain = {"float": number, "int": whole(0), "str": text, "bool": flag}
     known, required = {}, set()
@@ -210,6 +206,20 @@ def _of_dataclass(kind: type, without: str) -> Check:
         if field.default is MISSING and field.default_factory is MISSING:
             required.add(field.name)
     return record(known, required)
+
+
+def _robust_value(where: str, value: Any) -> None:
+    """A robust value's fields, but the ray; to know them, what computes it is imported."""
+    from hedgerow.certify.value import RobustValue
+
+    _of_dataclass(RobustValue, without="ray")(where, value)
+
+
+def _hardening(where: str, value: Any) -> None:
+    """What hardening a forest did to its decisions, likewise."""
+    from hedgerow.rules import Hardening
+
+    _of_dataclass(Hardening)(where, value)
 
 
 def component(where: str, value: Any) -> None:
@@ -233,14 +243,25 @@ DESCRIPTION: dict[str, Check] = {
     "outcomes": whole(1),
     "single_outcome": flag,
     "status": text,
-    "robust_value": optional(_of_dataclass(RobustValue, without="ray")),
+    "robust_value": optional(_robust_value),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    "hardening": optional(_hardening),
 }
+LATER = {"hardening"}
+"""Entries that files of earlier versions do not have."""
 
 
-def check(arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> None:
+FOR_DECIDING: dict[str, Check] = DESCRIPTION | {"robust_value": optional(mapping)}
+"""The same for whoever only decides: the robust value is looked at when it is asked for."""
+
+
+def check(
+    arrays: Mapping[str, np.ndarray],
+    about: dict[str, Any],
+    entries: Mapping[str, Check] = DESCRIPTION,
+) -> None:
     """Raise ``Wrong`` unless arrays and description are as declared, and agree on sizes."""
-    record(DESCRIPTION)("the description", about)
+    record(entries, set(entries) - LATER)("the description", about)
     sizes = _check_arrays(arrays, diverged=about["status"] == "diverged")
     columns = about["columns"]
     told = [
@@ -263,7 +284,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
-    expected |= {"errors"} & set(arrays)
+    expected |= {"errors", "thresholds"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -286,11 +307,12 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
         raise Wrong("history must be float64 with one axis")
     if not diverged and not np.all(np.isfinite(history)):
         raise Wrong("history must be finite")
-    errors = arrays.get("errors", np.zeros(1))
-    if errors.dtype != np.float64 or errors.ndim != 1 or not len(errors):
-        raise Wrong("errors must be float64 with one axis")
-    if not np.all(np.isfinite(errors)):
-        raise Wrong("errors must be finite")
+    for name in ("errors", "thresholds"):
+        several = arrays.get(name, np.zeros(1))
+        if several.dtype != np.float64 or several.ndim != 1 or not len(several):
+            raise Wrong(f"{name} must be float64 with one axis")
+        if not np.all(np.isfinite(several)):
+            raise Wrong(f"{name} must be finite")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":

@@ -18,12 +18,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from hedgerow._files import whole_file
-from hedgerow.policy_file.parts import PolicyFileError
+from hedgerow._files import check_is_file, whole_file
+from hedgerow.policy_file.errors import PolicyFileError
 
 FORMAT = 3
 """1: parts named by class alone, a robust value always there. 2: no digest. Both are still read."""
 KEY, DIGEST = "hedgerow", "sha256"
+PANEL = "panel"
+"""Entry of a description that makes a file a panel's."""
 MOST_TEXT = 32_000_000
 """Characters of a description, which takes many times as much memory once it is read."""
 
@@ -39,9 +41,7 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], about:
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read arrays and description back as they were written, or say what is wrong with the file."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no policy file at {path}.")
+    path = check_is_file(path, "policy file")
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}

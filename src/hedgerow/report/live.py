@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.data.encoder import CATEGORY, DATE, Column
+from hedgerow.data.columns import CATEGORY, DATE, Column
 from hedgerow.describe.page_form import PageForm
 from hedgerow.describe.parts import Missing, offered
 from hedgerow.report.subject import Subject

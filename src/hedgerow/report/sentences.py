@@ -54,6 +54,13 @@ def hedges_with(subject: Subject) -> str:
     return f"{about.name}{f' ({settings})' if settings else ''}{idea}"
 
 
+def rule_words(subject: Subject) -> str:
+    """What kind of rule it is and, if its gates were hardened, what that changed."""
+    policy = subject.policy
+    words = policy.rule_.words()
+    return words if policy.hardening_ is None else f"{words}. {policy.hardening_}"
+
+
 def tiles(
     subject: Subject, costs: list[Cost], value: RobustValue | None
 ) -> list[tuple[str, str, str]]:
@@ -120,7 +127,9 @@ def robust_words(
         return [trained]
     within = value.stderr + value.bias
     shown = within > 1e-6 * abs(value.value)
-    tolerance = f" (computed to within {number(within, 1)})" if shown else ""
+    known = [f"computed to within {number(within, 1)}"] if shown else []
+    known += filter(None, [value.guarantee(money)])
+    tolerance = f" ({'; '.join(known)})" if known else ""
     if not math.isfinite(value.value):
         meaning = "Its robust value is infinite: at this penalty nothing bounds how bad it can get."
     elif value.radius is not None:

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
-from hedgerow.data.encoder import NUMBER, Column, TableEncoder
+from hedgerow.data.columns import NUMBER, Column
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.names import decision_names, feature_names, outcome_names
 from hedgerow.estimator import RobustPolicy

@@ -134,7 +134,7 @@ def _page(
     date: str | None,
 ) -> str:
     """Everything that was found, as one text."""
-    policy, rule = subject.policy, subject.policy.rule_.words()
+    policy, rule = subject.policy, sentences.rule_words(subject)
     value = getattr(policy, "robust_value_", None)  # a policy read from a file may have none
     form, trouble = form_of(policy.rule_)
     live = live_part(subject, form, row)

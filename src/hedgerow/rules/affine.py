@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow import plain
 from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion, forest_expansion
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.mapped import MappedRule
 
@@ -33,6 +35,28 @@ class AffineRule(MappedRule):
         matrix = np.asarray(self.matrix, np.float64)
         middle, reach = matrix @ centre + np.asarray(self.offset), np.abs(matrix) @ width
         return middle - reach, middle + reach
+
+    def raw_expansion(self, n_features: int) -> Expansion:
+        """Its own tangent everywhere."""
+        matrix, offset = np.asarray(self.matrix, np.float64), np.asarray(self.offset, np.float64)
+        outputs, features = matrix.shape
+
+        def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return x @ matrix.T + offset, np.broadcast_to(matrix, (len(x), *matrix.shape))
+
+        ends = np.where(np.any(matrix != 0, axis=1), np.inf, 0.0)
+        return Expansion(
+            at,
+            np.zeros((outputs, features, features)),
+            np.zeros(outputs),
+            np.abs(matrix),
+            offset - ends,
+            offset + ends,
+        )
+
+    def plain_raw(self) -> plain.Affine:
+        """The same in float64."""
+        return plain.Affine(*(np.asarray(part, np.float64) for part in (self.matrix, self.offset)))
 
     def words(self) -> str:
         """What kind of rule it is."""
@@ -61,6 +85,14 @@ class ConstantRule(MappedRule):
         offset = np.asarray(self.offset, np.float64)
         return offset, offset
 
+    def expansion(self, n_features: int) -> Expansion:
+        """That of its tree."""
+        return forest_expansion(self.trees(n_features))
+
+    def plain_raw(self) -> plain.Constant:
+        """The same in float64."""
+        return plain.Constant(np.asarray(self.offset, np.float64))
+
     def words(self) -> str:
         """What kind of rule it is."""
         return "One decision for all rows, whatever the columns say"
@@ -68,6 +100,10 @@ class ConstantRule(MappedRule):
     def is_bounded(self) -> bool:
         """It never changes."""
         return True
+
+    def hardened(self) -> ConstantRule:
+        """Itself: it asks nothing."""
+        return self
 
     def trees(self, n_features: int | None = None) -> ForestArrays:
         """One tree whose only gate does not look, and whose leaves are one: nothing matters."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -26,7 +26,10 @@ from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
+from hedgerow.plain import PlainRule
+from hedgerow.plain.policy import by_blocks
 from hedgerow.programs import program
+from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
 
@@ -48,6 +51,14 @@ class FittedRule(eqx.Module):
         """How much faster than the learning rate a field moves with Adam; 1 where not named."""
         return {}
 
+    def at_paces(self) -> Self:
+        """Return updates, shaped like the rule itself, with every field at its own pace."""
+        paces = self.paces()
+        if not paces:
+            return self
+        fields = [getattr(self, name) * pace for name, pace in paces.items()]
+        return eqx.tree_at(lambda rule: [getattr(rule, name) for name in paces], self, fields)
+
     def split(self) -> tuple[FittedRule, FittedRule]:
         """Return (parameters, everything else); ``eqx.combine`` puts them together again."""
         fixed = jax.tree_util.tree_map(lambda _: False, self)
@@ -58,8 +69,18 @@ class FittedRule(eqx.Module):
         return eqx.partition(self, learned)
 
     def decide(self, contexts: Float[np.ndarray, "rows d"]) -> Float[np.ndarray, "rows k"]:
-        """Decisions for standardised contexts, as ``predict`` makes them: here in float32."""
-        return decide_rows(self, contexts)
+        """Decisions for standardised contexts: by the plain form, or else compiled, in float32."""
+        form = self.plain()
+        if form is None:
+            return decide_rows(self, contexts)
+        return by_blocks(form.decide, contexts, self.decision_set.dimension)
+
+    def plain(self) -> PlainRule | None:
+        """The rule with NumPy alone, for decisions without JAX and for exports; None: JAX decides.
+
+        A part of ``hedgerow.plain``, or any object with the methods of a ``PlainRule``.
+        """
+        return None
 
     def words(self) -> str:
         """What kind of rule it is, for people."""
@@ -89,6 +110,10 @@ class FittedRule(eqx.Module):
         """Bounds on the decisions for all standardised contexts with |x − centre| ≤ width."""
         return None
 
+    def expansion(self, n_features: int) -> Expansion | None:
+        """What is certain around any context; upper bounds on robust values need it."""
+        return None
+
     def path_integrals(
         self,
         starts: Float[np.ndarray, "n d"],
@@ -100,6 +125,10 @@ class FittedRule(eqx.Module):
 
         Contexts are standardised, decisions in working units; so is the error allowed in each.
         """
+        return None
+
+    def hardened(self) -> FittedRule | None:
+        """Return the same rule with every gate answered by yes or no (τ → 0), if it has gates."""
         return None
 
     def averaged(self, others: Sequence[FittedRule]) -> FittedRule | None:

@@ -139,10 +139,37 @@ function gateIntegrals(a, b, k) {
   return sums;
 }
 
+// The same of a hard forest: on the way every gate whose logit changes sign turns its tree once,
+// and what the decision jumps by is the integral of the gate's slope times its logit's change.
+function gateJumps(a, b, k) {
+  const { count, gates, depth } = forest;
+  const sums = new Float64Array(count * gates);
+  for (let t = 0; t < count; t++) {
+    const open = Array.from({ length: gates }, (_, g) => a[t * gates + g] > 0);
+    const turning = open
+      .map((left, g) => ({ g, change: b[t * gates + g] - a[t * gates + g], left }))
+      .filter(({ g, left }) => left !== b[t * gates + g] > 0)
+      .sort((p, q) => -a[t * gates + p.g] / p.change + a[t * gates + q.g] / q.change);
+    const reached = () => {
+      let leaf = 0;
+      for (let v = 0; v < depth; v++) leaf += open[2 ** v - 1 + leaf] ? 0 : 2 ** v;
+      return forest.leaf(t, leaf, k);
+    };
+    let here = reached();
+    for (const { g, change } of turning) {
+      open[g] = !open[g];
+      const there = reached();
+      sums[t * gates + g] = (there - here) / change / count;
+      here = there;
+    }
+  }
+  return sums;
+}
+
 function slopes(from, to, k) {
   const out = new Float64Array(to.u.length);
-  if (!(forest.temperature > 0)) return out; // flat between its jumps: all of it stays in the gap
-  const sums = gateIntegrals(from.prepared, to.prepared, k);
+  const integrals = forest.temperature > 0 ? gateIntegrals : gateJumps;
+  const sums = integrals(from.prepared, to.prepared, k);
   for (let t = 0; t < forest.count; t++) {
     const seen = forest.featuresOf(t);
     for (let g = t * forest.gates; g < (t + 1) * forest.gates; g++) {

@@ -7,12 +7,18 @@ the map makes of them is the decision set's own (``DecisionSet.from_raw``, ``.im
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from jaxtyping import Array, Float
 
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.parts import Missing
+from hedgerow.plain import Mapped
+from hedgerow.plain.sums import RawNumbers
 from hedgerow.rules.base import FittedRule
+from hedgerow.rules.expansion import Expansion
 
 
 class MappedRule(FittedRule):
@@ -27,6 +33,19 @@ class MappedRule(FittedRule):
     ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Bounds on them for all standardised contexts with |x − centre| ≤ width."""
         raise NotImplementedError
+
+    def raw_expansion(self, n_features: int) -> Expansion | None:
+        """What is certain of the raw numbers around any context."""
+        return None
+
+    def plain_raw(self) -> RawNumbers | None:
+        """Numbers to be mapped, with NumPy alone."""
+        return None
+
+    def plain(self) -> Mapped | None:
+        """The numbers and the map, if both are known."""
+        raw, onto = self.plain_raw(), self.decision_set.plain()
+        return None if raw is None or onto is None else Mapped(raw, onto)
 
     def hidden_units(self) -> int:
         """Units that one decision passes."""
@@ -43,6 +62,15 @@ class MappedRule(FittedRule):
             needed = "Bounds on decisions need those of the map onto Z"
             raise Missing(self.decision_set, "image", needed)
         return found
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """That of the raw numbers, and the map."""
+        found, image = self.raw_expansion(n_features), self.decision_set.image
+        steepest = self.decision_set.steepest()
+        if found is None or steepest is None:
+            return None
+        both: Any = image
+        return replace(found, image=both, image_steepest=steepest)
 
     def page_form(self) -> PageForm:
         """What was learned, which ``mapped.js`` knows by its names, and the map."""

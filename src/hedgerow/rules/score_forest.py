@@ -28,10 +28,13 @@ from hedgerow import _checks
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.page_form import PageForm
+from hedgerow.plain import Trees
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion
+from hedgerow.rules.forest import Forest, with_hard_gates
 from hedgerow.rules.forest_arrays import ForestArrays
 from hedgerow.rules.slopes import Slopes
-from hedgerow.rules.soft_forest import Forest, SoftForest
+from hedgerow.rules.soft_forest import SoftForest
 
 
 class ScoredForest(FittedRule):
@@ -67,6 +70,10 @@ class ScoredForest(FittedRule):
         weights = (np.asarray(part, np.float64) for part in (self.gate_weights, self.scores))
         return self._forest(operator.matmul(*weights))
 
+    def hardened(self) -> ScoredForest:
+        """Return the forest in the limit τ → 0."""
+        return with_hard_gates(self)
+
     def words(self) -> str:
         """What kind of rule it is."""
         return (
@@ -89,6 +96,16 @@ class ScoredForest(FittedRule):
     def bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Likewise."""
         return self.expanded().bounds(centre, width)
+
+    def expansion(self, n_features: int) -> Expansion | None:
+        """Likewise."""
+        return self.expanded().expansion(n_features)
+
+    def plain(self) -> Trees | None:
+        """Scores, and the forest on them."""
+        forest = self._forest(self.gate_weights).plain()
+        scores = np.asarray(self.scores, np.float64)
+        return None if forest is None else replace(forest, scores=scores)
 
     def page_form(self) -> PageForm:
         """Likewise."""
@@ -120,7 +137,7 @@ class ScoreForest(Rule):
     traced = ("temperature", "gate_scale", "leaf_scale")
     scores: int = 1
     trees: int = 20
-    depth: int | None = 2
+    depth: int | tuple[int, ...] | None = 2
     temperature: float = 1.0
     gate_scale: float | None = None
     leaf_scale: float = 0.5
@@ -156,7 +173,7 @@ class ScoreForest(Rule):
             varying=(),
             slopes=Slopes(*cast(Any, (jnp.eye(self.scores), explained))),
         )
-        forest = self._forest().build(key_forest, own)
+        forest: Any = self._forest().build(key_forest, own)
         return ScoredForest(
             scores=scores,
             gate_weights=forest.gate_weights,

@@ -15,10 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from hedgerow import _checks
+from hedgerow import _checks, plain
 from hedgerow._components import double
 from hedgerow.decisions import DecisionSet
 from hedgerow.rules.base import FittedRule, Rule, Start
+from hedgerow.rules.expansion import Expansion
 from hedgerow.rules.mapped import MappedRule
 from hedgerow.rules.network_paths import CELLS, integrals_on_grid
 
@@ -40,6 +41,11 @@ class TwoLayerNetwork(MappedRule):
         units = jax.nn.relu(units.reshape(decisions, width, -1) + self.bias[:, :, None])
         return jnp.einsum("km,kmr->kr", self.output, units) / width + self.offset[:, None]
 
+    def plain_raw(self) -> plain.Network:
+        """The same in float64."""
+        parts = (self.hidden, self.bias, self.output, self.offset)
+        return plain.Network(*(np.asarray(part, np.float64) for part in parts))
+
     def words(self) -> str:
         """What kind of rule it is."""
         return f"A small neural network with {self.bias.shape[1]:,} hidden units per decision"
@@ -54,6 +60,28 @@ class TwoLayerNetwork(MappedRule):
         low = offset + np.sum(up * least + down * most, axis=1) / hidden.shape[1]
         high = offset + np.sum(up * most + down * least, axis=1) / hidden.shape[1]
         return low, high
+
+    def raw_expansion(self, n_features: int) -> Expansion:
+        """No tangent, for it has kinks, but a Lipschitz constant.
+
+        Of ‖Σ_i a_i w_i‖ over any of the units, the smaller of Σ|a_i|·‖w_i‖ and ‖a‖·‖W‖.
+        """
+        hidden, output = (np.asarray(part, np.float64) for part in (self.hidden, self.output))
+        one_by_one = np.sum(np.abs(output) * np.linalg.norm(hidden, axis=2), axis=1)
+        together = np.linalg.norm(output, axis=1) * np.linalg.norm(hidden, ord=2, axis=(1, 2))
+        steepness = np.minimum(one_by_one, together) / hidden.shape[1]
+        bias, offset = (np.asarray(part, np.float64) for part in (self.bias, self.offset))
+
+        def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            units = np.maximum(np.einsum("kmd,rd->rkm", hidden, x) + bias, 0.0)
+            values = np.einsum("km,rkm->rk", output, units) / hidden.shape[1] + offset
+            return values, np.zeros((*values.shape, hidden.shape[2]))
+
+        features = hidden.shape[2]
+        flat = np.zeros((len(output), features, features))
+        ends = np.where(steepness > 0, np.inf, 0.0)
+        by_feature = np.einsum("km,kmd->kd", np.abs(output), np.abs(hidden)) / hidden.shape[1]
+        return Expansion(at, flat, steepness, by_feature, offset - ends, offset + ends)
 
     def path_integrals(
         self, starts: np.ndarray, end: np.ndarray, weights: np.ndarray, tolerance: np.ndarray

@@ -230,6 +230,7 @@ def try_families(
 
     ``watch`` is called with (stretches done, in all, least mean loss so far).
     """
+    loss = loss.with_thresholds() or loss
     nominals = _nominals(families, loss, history, splits)
     runs = []
     for family in families:

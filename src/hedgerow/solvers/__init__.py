@@ -49,15 +49,16 @@ BATCHES = np.array([1, 2, 3, 4, 6])
 
 
 def default_solver(ambiguity: Ambiguity, rows: int = FEWEST_ROWS) -> StochasticSolver:
-    """Return what ``solver=None`` stands for: tracked gradients where there are logarithms.
+    """Return what ``solver=None`` stands for: what remembers, where there is more than a mean.
 
     Up to 1,000 rows 500 steps of 64 contexts. Beyond, there are 32 passes over the history, first
     by more steps, from some 6,000 rows on by larger batches and about 3,000 steps, up to 40,000
     rows: what was best on pooled bakery series and hourly bikes, for forests of any size
     (docs/results/real_series.md).
     """
-    logs = ambiguity.at_penalty(1.0).reduction().logs()
-    solver = NestedSGD() if logs is None else SCSC()
+    reduction = ambiguity.at_penalty(1.0).reduction()
+    followed = reduction.logs() is not None or reduction.is_of_entries()
+    solver = SCSC() if followed else NestedSGD()
     if rows <= FEWEST_ROWS:
         return solver
     rows = min(rows, MOST_ROWS)

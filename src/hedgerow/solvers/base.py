@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -18,8 +19,11 @@ from hedgerow.rules import FittedRule
 from hedgerow.solvers.training import Objective, Parameters, Progress, Solution, TrainingProblem
 
 SAMPLED_OUTCOME_NODES = 16
-ABOVE_FLOOR = 1e-4
-"""Working units above the smallest admissible penalty at which the search for one begins."""
+ABOVE_FLOOR, CLEAR_OF_FLOOR = 1e-4, 2.0
+"""Above the smallest admissible penalty at which the search for one begins: in working units, and
+in such penalties. A rule that is yet to learn slopes will need more than the first one."""
+FARTHEST = 10.0
+"""Of what a radius allows on average: what training lets a single point move."""
 
 
 class Solver(Component):
@@ -76,13 +80,16 @@ class Solver(Component):
             )
         nodes = self._rule(self.nodes), self._outcome_rule(problem)
         setting = Setting(problem.working_loss(), problem.kernels, *nodes)
+        if budget is not None:
+            setting = replace(setting, farthest=np.float64(FARTHEST * budget.excess))
         model = problem.working if penalty is None else problem.working.at_penalty(penalty)
         parameters, fixed = rule.split()
         model, budget = single(model), single(budget)
         log_penalty = None
         if budget is not None:
             # at the floor itself, where a radius of order 1 may lead, the logarithm would be −∞
-            above = max(float(penalty or 0.0) - float(budget.floor), ABOVE_FLOOR)
+            floor = float(budget.floor)
+            above = max(float(penalty or 0.0) - floor, ABOVE_FLOOR, CLEAR_OF_FLOOR * floor)
             log_penalty = jax.device_put(np.log(np.float32(above)))
         return TrainingProblem(
             Objective(fixed, table, single(setting), model, budget),

@@ -93,7 +93,8 @@ def descend(
         raise Interrupted(Solution(training.rule(state.average), history, "interrupted")) from None
     if status is None:
         status = "converged" if _settled(history) else "step limit"
-    return Solution(training.rule(state.average), history, status)
+    remarks = tuple(solver.remarks(state.memory, len(history)))
+    return Solution(training.rule(state.average), history, status, remarks)
 
 
 @program(static_argnames="slots")
@@ -153,12 +154,7 @@ _compiled_stretch = program(stretch)
 
 def _paced(updates: Parameters) -> Parameters:
     """Let every field of the rule move at its own pace."""
-    paces = updates.rule.paces()
-    if not paces:
-        return updates
-    fields = [getattr(updates.rule, name) * pace for name, pace in paces.items()]
-    rule = eqx.tree_at(lambda rule: [getattr(rule, name) for name in paces], updates.rule, fields)
-    return updates._replace(rule=rule)
+    return updates._replace(rule=updates.rule.at_paces())
 
 
 def _stalled(history: np.ndarray, tolerance: float) -> bool:

@@ -53,7 +53,8 @@ class MLMC(StochasticSolver):
             name = type(objective.model).__name__
             raise TypeError(
                 f"MLMC removes the bias of logarithms and of suprema, and the objective of {name} "
-                f"is made of neither: use NestedSGD (or write the `logs` of its reduction)."
+                f"is made of neither: use SCSC, which remembers losses (or write the `logs` of its "
+                "reduction)."
             )
         return ()
 

@@ -3,8 +3,10 @@
     F̂(θ) = T · Σ_k m_k log (1/M) Σ_j exp( e_k(θ; node_kj) )                       (paper: f-saa)
 
 The sampled objective is a plain function of the parameters, in float64, with its gradient, over all
-contexts. With dense nodes, such as Gauss's, it is the true objective as far as anyone can tell; its
-minimum over few nodes is low by about its log-averages' variance/(2·nodes).
+contexts; or over N1 of them, drawn with replacement by their masses (``contexts``), as in the
+paper's SAA, each draw with nodes of its own. With dense nodes, such as Gauss's, it is the true
+objective as far as anyone can tell; its minimum over few nodes is low by about its log-averages'
+variance/(2·nodes).
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ class SAA(Solver):
         Iterations at most.
     nodes, outcome_nodes, outcomes_per_context
         As for ``StochasticSolver``; numbers of nodes are of Sobol points.
+    contexts : int or None
+        N1: so many contexts are drawn from the nominal distribution, once; None: all of it.
     tolerance : float
         Stop once an iteration lowers the objective by less than this share of it.
     """
@@ -59,10 +63,13 @@ class SAA(Solver):
     outcome_nodes: Any = None
     outcomes_per_context: int = 256
     tolerance: float = 1e-7
+    contexts: int | None = None
 
     def check(self) -> None:
         """The tolerance is not negative."""
         super().check()
+        if self.contexts is not None:
+            _checks.count("contexts", self.contexts)
         _checks.nonnegative("tolerance", self.tolerance)
 
     def node_rule(self, count: int) -> Nodes:
@@ -73,7 +80,7 @@ class SAA(Solver):
         self, training: TrainingProblem, key: PRNGKeyArray, progress: Progress | None = None
     ) -> Solution:
         """Minimise by L-BFGS."""
-        average = SampleAverage(training, key)
+        average = SampleAverage(training, key, self.contexts)
         steps, best = int(self.steps), average.start
         history = [average(best)[0]]
 
@@ -109,12 +116,14 @@ class SAA(Solver):
 class SampleAverage:
     """F̂ and its gradient as functions of one flat vector; ``start`` is where training begins."""
 
-    def __init__(self, training: TrainingProblem, key: PRNGKeyArray) -> None:
+    def __init__(
+        self, training: TrainingProblem, key: PRNGKeyArray, contexts: int | None = None
+    ) -> None:
         self._training = training
         with jax.enable_x64(True):
             start = double(training.start)
             self._parameters = ravel_pytree(start)[1]
-            self._sample = _Sample.of(double(training.objective), start, key)
+            self._sample = _Sample.of(double(training.objective), start, key, contexts)
         self.start = _flat(training.start)
 
     def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
@@ -137,7 +146,7 @@ class SampleAverage:
 
 
 class _Sample(NamedTuple):
-    """Contexts in pieces of one length, the last ones padded with massless contexts."""
+    """Contexts, all or drawn, in pieces of one length, padded with contexts without mass."""
 
     objective: Objective
     pieces: Int[Array, "pieces c"]
@@ -145,14 +154,21 @@ class _Sample(NamedTuple):
     key: PRNGKeyArray
 
     @classmethod
-    def of(cls, objective: Objective, start: Parameters, key: PRNGKeyArray) -> _Sample:
+    def of(
+        cls, objective: Objective, start: Parameters, key: PRNGKeyArray, drawn: int | None
+    ) -> _Sample:
         mass = objective.table.masses()
+        chosen = np.arange(len(mass), dtype=np.int32)
+        if drawn is not None:
+            seed = np.asarray(jax.random.key_data(key)).ravel()
+            draws = np.random.default_rng(seed).choice(len(mass), drawn, p=mass / mass.sum())
+            chosen, mass = draws.astype(np.int32), np.full(drawn, 1 / drawn)
         total = len(mass)
         most = max(1, NUMBERS_AT_ONCE // _effort(objective, start, key))
         at_once = min(2 ** int(math.log2(most)), ladder.near(total))
         pieces = ladder.near(-(-total // at_once))
         padding = (0, pieces * at_once - total)
-        contexts = np.pad(np.arange(total, dtype=np.int32), padding, mode="edge")
+        contexts = np.pad(chosen, padding, mode="edge")
         return cls(
             objective=objective,
             pieces=jax.device_put(contexts.reshape(pieces, at_once)),

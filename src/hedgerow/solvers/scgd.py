@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.remembered import memory_without_logs, step_without_logs
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.solvers.trackers import no_trackers, tracked_step
 from hedgerow.solvers.training import At, Objective, Parameters, Step
@@ -17,13 +17,15 @@ class SCGD(StochasticSolver):
     """Remember a moving average of each expectation."""
 
     def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
-        """One tracker per logarithm, if there are any."""
+        """One tracker per logarithm; without any, what that asks for."""
         reduction = objective.logs(parameters)
-        return () if reduction is None else no_trackers(reduction, slots)
+        if reduction is None:
+            return memory_without_logs(objective, parameters)
+        return no_trackers(reduction, slots)
 
     def step(self, objective: Objective, at: At) -> Step:
         """Mix this step's log-averages into the remembered ones."""
         drawn, share = self.draw(objective, at.key), self.tracking_at(at.step)
         if objective.logs(at.parameters) is None:
-            return nested_step(objective, at, *drawn)
+            return step_without_logs(objective, at, drawn)
         return tracked_step(objective, at, drawn, at.memory, share, objective.logs)

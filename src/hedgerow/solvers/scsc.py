@@ -12,14 +12,19 @@ needs. A context is visited once in many steps, so its drift since the *last vis
 measured at the nominal point, whose value then and now is known exactly. Without it (``SCGD``)
 trackers go stale, and contexts that have improved since are held down by their own past.
 
-``trackers="shared"`` keeps a single u, as Algorithm 1 is printed: with one outcome per context its
+``trackers="shared"`` keeps a single u for all contexts: with one outcome per context Algorithm 1's
 y₁ and y₂ follow one recursion, and what it minimises is T·log E_x̂ E_ξ exp(Ψ/T), not F. Its drift
-is that of this step's nodes since the last step, as published. It is here so that the printed
-algorithm can be run and compared.
+is that of this step's nodes since the last step, as published.
+
+``trackers="printed"`` is Algorithm 1 to the letter, with y₁, y₂ ∈ ℝⁿ and differences
+(``solvers.printed``). Both are here so that the printed algorithm can be run and compared.
+
+A risk that is made of no logarithms has its entries' losses remembered instead (``remembered``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,9 +33,11 @@ from jaxtyping import Array
 
 from hedgerow import _checks
 from hedgerow._components import Component
+from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity import LogReduction, Tilt
 from hedgerow.kernels import Anchored
-from hedgerow.solvers.nested import nested_step
+from hedgerow.solvers.printed import PrintedMemory, printed_memory, printed_remarks, printed_step
+from hedgerow.solvers.remembered import memory_without_logs, step_without_logs
 from hedgerow.solvers.stochastic import StochasticSolver
 from hedgerow.solvers.trackers import Trackers, no_trackers, tracked_step
 from hedgerow.solvers.training import At, Objective, Parameters, Step, masses
@@ -54,28 +61,33 @@ class SCSC(StochasticSolver, Tracked):
 
     Parameters
     ----------
-    trackers : {"per-context", "shared"}
-        One tracker per logarithm of the objective, or the printed algorithm's single one.
+    trackers : {"per-context", "shared", "printed"}
+        One tracker per logarithm of the objective, a single one, or the printed algorithm's y₁ and
+        y₂, for models whose averages stand inside one another, such as ``CausalSinkhorn``.
     """
 
     def check(self) -> None:
-        """The kind of trackers is one of two."""
+        """The kind of trackers is one of three."""
         super().check()
-        _checks.one_of("trackers", self.trackers, ("per-context", "shared"))
+        _checks.one_of("trackers", self.trackers, ("per-context", "shared", "printed"))
 
     def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
         """One tracker per logarithm, or one in all."""
         reduction = self._followed(objective, parameters)
         if reduction is None:
-            return ()
+            return memory_without_logs(objective, parameters)
+        if self.trackers == "printed":
+            return printed_memory(objective, parameters)
         previous = parameters if reduction.spans_contexts() else None
         return Memory(no_trackers(reduction, slots), previous)
 
     def step(self, objective: Objective, at: At) -> Step:
         """Mix this step's log-averages into the corrected ones."""
         drawn, memory = self.draw(objective, at.key), at.memory
+        if isinstance(memory, PrintedMemory):
+            return printed_step(objective, at, drawn, self.tracking_at(at.step))
         if not isinstance(memory, Memory):
-            return nested_step(objective, at, *drawn)
+            return step_without_logs(objective, at, drawn)
         logs, setting, previous = partial(self._followed, objective), objective.setting, None
         if memory.previous is None:  # the value at the nominal point comes along as a last node
             anchored = Anchored(setting.context_nodes)
@@ -97,4 +109,8 @@ class SCSC(StochasticSolver, Tracked):
     def _followed(self, objective: Objective, parameters: Parameters) -> LogReduction | None:
         """The logarithms to follow: the objective's own, or one in the place of all."""
         logs = objective.logs(parameters)
-        return logs if logs is None or self.trackers == "per-context" else logs.pooled()
+        return logs.pooled() if logs is not None and self.trackers == "shared" else logs
+
+    def remarks(self, memory: Any, steps: int) -> Iterator[HedgerowWarning]:
+        """What became of the printed corrections."""
+        return printed_remarks(memory, steps) if isinstance(memory, PrintedMemory) else iter(())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
 import jax
@@ -17,6 +18,7 @@ import optax
 from jaxtyping import Array, PRNGKeyArray
 
 from hedgerow import _checks
+from hedgerow._warnings import HedgerowWarning
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
@@ -121,6 +123,10 @@ class StochasticSolver(Solver):
     @abstractmethod
     def step(self, objective: Objective, at: At) -> Step:
         """Estimate gradient and objective."""
+
+    def remarks(self, memory: Any, steps: int) -> Iterator[HedgerowWarning]:
+        """Yield what a user should know after so many steps, from what is remembered then."""
+        return iter(())
 
     def draw(self, objective: Objective, key: PRNGKeyArray) -> tuple[Batch, PRNGKeyArray]:
         """Draw a step's contexts; the key returned is for its nodes."""

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity import Ambiguity, Budget, LogReduction, Reduction, Setting, Tilt
 from hedgerow.data import Batch, TrainingTable
 from hedgerow.rules import FittedRule
@@ -60,6 +61,10 @@ class Objective(eqx.Module):
         """λ·ρ̄ under a radius."""
         return 0.0 if self.budget is None else self.at(parameters).penalty * self.budget.excess
 
+    def rule(self, parameters: Parameters) -> FittedRule:
+        """Return the rule with these parameters."""
+        return eqx.combine(parameters.rule, self.fixed)
+
     def tilt(
         self,
         parameters: Parameters,
@@ -70,8 +75,7 @@ class Objective(eqx.Module):
         """Return the exponents of a batch, with nodes from ``key``."""
         model = self.at(parameters)
         setting = (self.setting if setting is None else setting).at(batch)
-        rule = eqx.combine(parameters.rule, self.fixed)
-        return model.tilt(model.perturb(rule, setting, batch, key), setting, batch)
+        return model.tilt(model.perturb(self.rule(parameters), setting, batch, key), setting, batch)
 
     def value(self, parameters: Parameters, tilt: Tilt, batch: Batch) -> Float[Array, ""]:
         """Return the objective as one batch has it."""
@@ -91,7 +95,7 @@ class TrainingProblem(NamedTuple):
 
     def rule(self, parameters: Parameters) -> FittedRule:
         """Return the rule with these parameters."""
-        return eqx.combine(parameters.rule, self.objective.fixed)
+        return self.objective.rule(parameters)
 
 
 class At(NamedTuple):
@@ -116,12 +120,14 @@ class Solution(NamedTuple):
 
     ``status`` says how it ended: "converged" (the objective stood still at the end of the run),
     "step limit" (it had not yet), "stopped early" (no progress, as ``tolerance`` has it),
-    "interrupted", or "diverged" (the last finite parameters are kept).
+    "interrupted", or "diverged" (the last finite parameters are kept). ``remarks`` are what a user
+    should know of the run.
     """
 
     rule: FittedRule
     history: np.ndarray
     status: str
+    remarks: tuple[HedgerowWarning, ...] = ()
 
 
 class Interrupted(KeyboardInterrupt):

@@ -98,6 +98,7 @@ def policy_constants(policy: RobustPolicy) -> ForestConstants:
 
 def constants_of(trees: ForestArrays) -> ForestConstants:
     """Return the constants of a forest given by its numbers, in their units."""
+    trees.check_smooth()
     depth, weights, leaves = trees.depth, trees.weights, trees.leaves
     gate_norms = np.linalg.norm(weights, axis=2).max(axis=1)
     spreads = np.array([pdist(tree).max() / 2 for tree in leaves])
@@ -105,8 +106,9 @@ def constants_of(trees: ForestArrays) -> ForestConstants:
     # since all gates on all routes at once may be too many
     grams = (gates @ gates.swapaxes(1, 2) for gates in (tree[trees.on_route] for tree in weights))
     squared_routes = np.array([np.linalg.eigvalsh(gram)[:, -1].max() for gram in grams])
-    increments = sum((math.sqrt(level) / 2 + 0.25) ** 2 for level in range(depth))
-    curvatures = np.minimum(squared_routes / 2, math.sqrt(increments) * gate_norms**2)
+    added = [(math.sqrt(level) / 2 + 0.25) ** 2 for level in range(depth)]
+    increments = np.cumsum(added)[trees.depths - 1]
+    curvatures = np.minimum(squared_routes / 2, np.sqrt(increments) * gate_norms**2)
     return ForestConstants(
         lipschitz=float(np.mean(spreads * np.sqrt(squared_routes) / 2)),
         smoothness=float(np.mean(spreads * curvatures)),

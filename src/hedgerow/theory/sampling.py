@@ -54,6 +54,22 @@ class SampleSizes:
         """Log of N1·N2·N3: how often one look at the sample average evaluates t3."""
         return sum(self.log_sizes)
 
+    def log_descent_gradients(self, iterations: float = 1.0) -> float:
+        """Log of the gradients of t3 that gradient descent on the sample average takes.
+
+        N1·N2·N3 an iteration: O(d_θ³/δ⁶) up to logarithms (paper, after theo-saa-sample).
+        """
+        return self.log_evaluations + math.log(_checks.positive("iterations", iterations))
+
+    def log_stochastic_gradients(self, iterations: float = 1.0) -> float:
+        """Log of the same for stochastic gradients without bias.
+
+        One context an iteration, and all moves and outcomes of it, for a logarithm of an average is
+        right for none of its parts alone: N2·N3, O(d_θ²/δ⁴) up to logarithms.
+        """
+        _, moves, outcomes = self.log_sizes
+        return moves + outcomes + math.log(_checks.positive("iterations", iterations))
+
 
 def saa_sample_sizes(
     constants: CompositionalConstants,
@@ -165,7 +181,7 @@ def _saa_terms(
     log_net = math.log(_checks.positive("net_constant", net_constant)) + parameters * log_side
 
     if variances is None:
-        log_variances, kappa = _range_variances(constants), 0.0
+        log_variances, kappa = range_variances(constants), 0.0
     else:
         log_variances, kappa = logarithms("variances", variances), 1.0
     if slack is not None:
@@ -176,7 +192,7 @@ def _saa_terms(
     return (rates[0], rates[1], rates[2]), math.log(2) + log_net
 
 
-def _range_variances(constants: CompositionalConstants) -> Triple:
+def range_variances(constants: CompositionalConstants) -> Triple:
     """Log-variances of variables as spread out as their ranges allow (Popoviciu's inequality)."""
     exponent = constants.loss_bound / constants.temperature
     log_half_range = exponent + math.log(-math.expm1(-exponent)) - math.log(2)

@@ -1,6 +1,6 @@
 """Worst cases that are discrete: points moved, or reweighted, or left as they are.
 
-Causal Wasserstein:  each nominal point at its maximiser              (paper: lem-worst-causal)
+Wasserstein:         each nominal point at its maximiser              (paper: lem-worst-causal)
 Reweighting:         each nominal point with dF/dΨ as its weight; for KL that is ∝ P̂·exp(Ψ/λ)
                      (paper: lem-worst-kl), for ERM the nominal weight
 """
@@ -79,7 +79,10 @@ def reweighted(found: Evaluation) -> DiscreteWorstCase:
     nominal = found.problem.nominal
     owner = nominal.entry_context
     x, y = nominal.contexts[owner], nominal.outcomes[nominal.entry_outcome]
-    weights = found.dual.weights[owner, nominal.entry_place]
+    weights = found.dual.weights
+    if found.budget is not None and found.robust.discrepancy != -found.dual.slope:  # it jumps there
+        weights = sum(s * found.moments.at(p).weights for s, p in _mixture(found))
+    weights = np.asarray(weights)[owner, nominal.entry_place]
     return DiscreteWorstCase(found.robust, x, y, weights / weights.sum(), x, y, owner)
 
 
@@ -122,12 +125,13 @@ def _mixture(found: Evaluation) -> list[tuple[float, float]]:
 def _moved(found: Evaluation, penalty: float) -> tuple[np.ndarray, np.ndarray]:
     """Where each entry of the nominal distribution is moved at a penalty, in the data's units."""
     nominal, units = found.problem.nominal, found.problem.units
-    x = np.empty_like(nominal.contexts)
-    y = np.empty((len(nominal.contexts), nominal.most_outcomes, len(units.y_unit)))
+    rows, most = len(nominal.contexts), nominal.most_outcomes
+    x = np.empty((rows, most, nominal.contexts.shape[1]))
+    y = np.empty((rows, most, len(units.y_unit)))
     for some, _, perturbed in found.moments.pieces(penalty):
         if perturbed.outcomes is not None:
-            x[some] = np.asarray(perturbed.points)[0, :, 0]
-            # outcomes have room for more than there are
-            y[some] = np.asarray(perturbed.outcomes)[0, :, : y.shape[1], 0]
+            # one point for all outcomes or one for each; outcomes have room for more than there are
+            x[some] = np.asarray(perturbed.points)[0, :, :most]
+            y[some] = np.asarray(perturbed.outcomes)[0, :, :most, 0]
     owner, place = nominal.entry_context, nominal.entry_place
-    return to_users(units, x, nominal.contexts)[owner], y[owner, place] * units.y_unit
+    return to_users(units, x[owner, place], nominal.contexts[owner]), y[owner, place] * units.y_unit

@@ -75,7 +75,8 @@ class SmoothWorstCase(WorstCase):
             logs = [
                 _log_outcome_marginal(seen, perturbed, padded) for seen, perturbed in self._seen()
             ]
-        return np.exp(logsumexp(np.array(logs), axis=0)[: len(outcomes)]) / self._volume("y")
+        density = np.exp(np.asarray(logsumexp(np.array(logs), axis=0)))[: len(outcomes)]
+        return density / self._volume("y")
 
     def sample(self, n: int, seed: int = 0) -> Draws:
         """Draw n points: an entry of the nominal, then a context, then an outcome.

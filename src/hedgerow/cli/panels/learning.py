@@ -12,9 +12,15 @@ import numpy as np
 import pandas as pd
 
 from hedgerow._warnings import UnreadableSeriesWarning
-from hedgerow.cli.columns import censored_facts, censored_in, chosen_columns, column_facts
+from hedgerow.cli.columns import (
+    censored_facts,
+    censored_in,
+    chosen_columns,
+    column_facts,
+    columns_read,
+)
 from hedgerow.cli.composing import compose, loss_of
-from hedgerow.cli.options import FitRequest, cost_columns
+from hedgerow.cli.options import FitRequest
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.panel_options import (
     NONE,
@@ -30,7 +36,7 @@ from hedgerow.cli.panels.partitioned import fit_folder, rows_in
 from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.data.table_files import read_table
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.names import training_words
@@ -51,7 +57,7 @@ def fit(request: FitRequest) -> None:
     table = None if folder else read_table(request.data)
     rows = rows_in(request.data) if table is None else len(table)
     by, name = tuple(names_in(request.by)), request.outcomes[0]
-    costs = cost_columns([*(request.holding or []), *(request.stockout or [])])
+    costs = columns_read(loss)
     group_costs = _group_costs(request, by, costs)
     if group_costs is not None:
         costs = [column for column in costs if column not in group_costs.columns]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import labels_of, numeric_column
+from hedgerow.data.columns import labels_of, numeric_column
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.losses import named_columns

@@ -36,7 +36,7 @@ from hedgerow.cli.panels.tables import (
     told_of_both,
 )
 from hedgerow.data import TimeFeatures
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.metrics import InventorySummary, inventory_summary
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.series import SeriesKeys

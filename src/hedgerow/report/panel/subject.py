@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.data.table_files import require_pandas
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.numbers import listed

@@ -19,7 +19,7 @@ from jaxtyping import Float
 
 from hedgerow._checks import instance
 from hedgerow.baselines import same_weekday_quantile, seasonal_naive
-from hedgerow.data.encoder import numeric_column
+from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import listed
 from hedgerow.metrics import InventoryFigures, inventory_summary
 from hedgerow.report.costs import interval

@@ -16,7 +16,7 @@ from hedgerow.cli.screen import counting, print_facts, print_rows
 from hedgerow.data.table_files import write_table
 from hedgerow.plots import save_figure
 from hedgerow_studies.portfolio import (
-    METHODS,
+    USUAL,
     Backtest,
     Horizon,
     Market,
@@ -71,7 +71,7 @@ def run(plan: Plan, out: Path) -> None:
     market = _market(plan)
     study = Backtest(
         horizon=_horizon(plan, market),
-        methods=tuple(plan.methods) or METHODS,
+        methods=tuple(plan.methods) or USUAL,
         rules=tuple(plan.rules) or ("forest",),
         return_weights=tuple(_number(text) for text in plan.omegas) or (5.0,),
         risk=plan.risk,

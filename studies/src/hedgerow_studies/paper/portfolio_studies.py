@@ -3,7 +3,7 @@
     table1     methods on average: loss, Sharpe ratio, mean, standard deviation and CVaR
     fig9       forests and networks, orders 1 and 2
     fig14      penalties and epsilons at ω = 5
-    fig16      Causal-SDRO, SDRO, Causal-WDRO and KL-DRO
+    fig16      Causal-SDRO, SDRO, Causal-WDRO, of order 1 and 2, and KL-DRO
 
 How portfolios are chosen and judged is ``hedgerow_studies.portfolio``; parameters are those chosen
 on earlier years there. A quick run is part of a full one: what it computed is not computed again.
@@ -24,7 +24,8 @@ from hedgerow_studies.portfolio import figures
 from hedgerow_studies.portfolio.selection import FIXED, choose, parameters_for
 
 ORDERS = ("1-Causal-SDRO", "2-Causal-SDRO")
-MODELS = (*ORDERS, "SDRO", "Causal-WDRO", "KL-DRO")
+MODELS = (*ORDERS, "1-SDRO", "SDRO", "1-Causal-WDRO", "Causal-WDRO", "KL-DRO")
+"""SDRO and Causal-WDRO alone are of order 2."""
 ORACLE, BASELINES = "PT", ("CMV", "CMV-early")
 """Hindsight, and the empirical risk, trained long and stopped early."""
 RULES = ("forest", "two-layer")
@@ -35,7 +36,7 @@ MONTHS: dict[str, Sequence[int]] = {
     "full": range(market_study.MONTHS),
 }
 """Of the horizon, counted from 0."""
-SLOW = ("CMV", "1-Causal-SDRO", "Causal-WDRO")
+SLOW = ("CMV", "1-Causal-SDRO", "1-SDRO", "1-Causal-WDRO", "Causal-WDRO")
 """What tests do without."""
 MAPPED = 5.0
 """The ω whose penalties and epsilons are mapped."""

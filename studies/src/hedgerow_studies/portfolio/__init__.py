@@ -13,13 +13,14 @@ from hedgerow_studies.portfolio.market import (
     read_market,
     sp500_market,
 )
-from hedgerow_studies.portfolio.selection import METHODS, RULES, Parameters
+from hedgerow_studies.portfolio.selection import METHODS, RULES, USUAL, Parameters
 from hedgerow_studies.portfolio.summary import figures, monthly, table, tracks, weights
 from hedgerow_studies.portfolio.windows import Horizon, Window, latest_months
 
 __all__ = [
     "METHODS",
     "RULES",
+    "USUAL",
     "Backtest",
     "Horizon",
     "Market",

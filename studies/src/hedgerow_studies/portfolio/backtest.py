@@ -26,6 +26,7 @@ from hedgerow_studies.portfolio.selection import (
     HEDGING,
     METHODS,
     RULES,
+    USUAL,
     Parameters,
     choose,
     parameters_for,
@@ -62,7 +63,7 @@ class Backtest:
     """
 
     horizon: Horizon
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = USUAL
     rules: tuple[str, ...] = ("forest",)
     return_weights: tuple[float, ...] = (1.0, 3.0, 5.0, 7.0, 9.0)
     risk: str = "variance"
