@@ -108,6 +108,7 @@ def value(model, policy=None, x=ONE, y=SOME, tolerance=1e-6):
     return hr.robust_value(policy, x, y, ambiguity=model, tolerance=tolerance).value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 def test_orders_are_continuous(order):
     """p → 1 and p → 2, certified over Lebesgue measure by another kernel's quadrature."""
@@ -160,6 +161,7 @@ def test_climbing_a_category_finds_what_a_list_of_values_holds(several):
     assert found == pytest.approx(worst, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_only_contexts_or_only_outcomes(several):
     """Partial ambiguity: with neither, nothing is left but the nominal loss."""
     both, neither = several(None), several(hr.contexts.Fixed(), outcomes="fixed")
@@ -170,6 +172,7 @@ def test_only_contexts_or_only_outcomes(several):
     assert nominal < only_x < both + 0.01
 
 
+@pytest.mark.slow
 @given(st.floats(1.2, 6.0), st.floats(0.3, 0.95), st.sampled_from([1.5, 2, 3]))
 @settings(max_examples=3, deadline=None)
 def test_a_smaller_support_never_raises_the_worst_expected_loss(high, share, order):
@@ -180,6 +183,7 @@ def test_a_smaller_support_never_raises_the_worst_expected_loss(high, share, ord
     assert value(small, policy, tolerance=1e-3) <= value(model, policy, tolerance=1e-3) + 1e-6
 
 
+@pytest.mark.slow
 def test_worst_cases_live_on_what_was_declared():
     rng = np.random.default_rng(0)
     day = rng.integers(0, 3, 40)
