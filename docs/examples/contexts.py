@@ -25,7 +25,7 @@ knowing = hr.CausalSinkhorn(
     epsilon=0.1,
     contexts=[
         hr.contexts.Bounded(0, low=0),
-        hr.contexts.Categorical((1, 2), mismatch=0.3),
+        hr.contexts.Categorical((1, 2), mismatch=4.0),
         hr.contexts.Fixed(3),
     ],
     **auto,
