@@ -5,6 +5,9 @@ import sys
 
 for name in (
     "deciding",
+    "cold_start",
+    "row_counts",
+    "hot_loop",
     "speed",
     "scale",
     "quality",

@@ -12,7 +12,7 @@ def test_there_is_room_for_everything_in_few_sizes():
     rooms = [ladder.room(size) for size in SIZES]
     assert all(room >= size for room, size in zip(rooms, SIZES, strict=True))
     assert {ladder.room(size) for size in range(200, 10**6, 97)} == {
-        *(256, 1024, 4096, 16_384, 65_536, 2**17, 2**18, 2**19, 2**20)
+        *(256, 4096, 16_384, 65_536, 2**17, 2**18, 2**19, 2**20)
     }
     # from 2**20 on no more than so many rows are wasted
     assert ladder.room(2 * 10**7) - 2 * 10**7 < 2**20
@@ -22,7 +22,7 @@ def test_there_is_room_for_everything_in_few_sizes():
 def test_what_grows_along_changes_at_the_same_time():
     for each in (1, 3, 32):
         found = {(ladder.room(n), ladder.room_beside(n, each * n)) for n in range(65, 5000)}
-        assert len(found) == len({room for room, _ in found}) == 4
+        assert len(found) == len({room for room, _ in found}) == 3
         assert all(beside >= each * room for room, beside in found)
     assert ladder.room_beside(100, 30) == ladder.room(100)
     assert all(ladder.room_beside(n, 7777) >= 7777 for n in range(1, 7777, 13))

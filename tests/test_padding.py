@@ -151,13 +151,13 @@ def test_ten_numbers_of_rows_share_their_programs():
     assert sum((compiled(rows) for rows in range(101, 251, 15)), start=compiled(99)).total() == 0
     more = compiled(257) + compiled(300) + compiled(280)
     assert more["hedgerow.solvers.loop.stretch"] == 1
-    assert max(more.values()) <= 2
+    assert max(more.values()) <= 3  # a value and its lower bound have nodes of their own
 
 
-def test_a_few_rows_or_many_are_decided_by_two_programs():
+def test_deciding_compiles_nothing():
     policy = fitted(X, Y, hr.SCSC(steps=3, batch=16))
     programs.release()
     before = programs.compilations()
     for rows in (1, 7, 100, 1024, 1025, 5_000, 20_000):
         policy.predict(np.resize(X, (rows, 2)))
-    assert (programs.compilations() - before).total() == 2
+    assert (programs.compilations() - before).total() == 0

@@ -90,11 +90,13 @@ if TYPE_CHECKING:
     from hedgerow.lots import Lots
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
+    from hedgerow.program_cache import compilation_cache
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.stored import load
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
+    from hedgerow.warming import warm_up
 
 _MODULES = (
     *(
@@ -126,11 +128,13 @@ _HOMES = {
     "lots": "Lots",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
+    "program_cache": "compilation_cache",
     "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",
     "stored": "load",
+    "warming": "warm_up",
     "transport": "DiscreteMeasure TransportResult causal_sinkhorn sinkhorn",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hedgerow import _checks
+from hedgerow import _checks, ladder
 from hedgerow._warnings import (
     ConstantFeatureWarning,
     DivergedWarning,
@@ -30,7 +30,7 @@ from hedgerow.describe.numbers import number
 from hedgerow.describe.parts import offered
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, named_columns
-from hedgerow.programs import program
+from hedgerow.programs import awaited, meanwhile, program
 from hedgerow.rules import ConstantRule, FittedRule, Hardening, Rule, SoftForest, Start
 from hedgerow.rules.joint import begun, joined
 from hedgerow.rules.slopes import outcome_slopes
@@ -55,6 +55,9 @@ DEFAULT_AMBIGUITY = CausalSinkhorn(
 
 
 FEW_ROWS = 1_000
+MOST_KINDS = 256
+_compiled: set[Any] = set()
+"""Kinds of fits whose programs were asked for ``meanwhile`` in this process."""
 
 
 def default_ambiguity(rows: int) -> CausalSinkhorn:
@@ -120,7 +123,7 @@ def keys_of(random_state: Any) -> Keys:
     return _split(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-@program
+@program(brief=True)
 def _split(seed: Any) -> Keys:
     """Three keys of a seed, in one program."""
     return Keys(*jax.random.split(jax.random.key(seed, impl="rbg"), 3))
@@ -152,7 +155,38 @@ def pose(
     censored: np.ndarray | None = None,
 ) -> Problem:
     """Turn checked history into a problem, or say what is wrong with it."""
+    if censored is None:
+        _compile_meanwhile(parts, X, Y, weights)
     return posed(parts, nominal_of(parts, X, Y, weights, censored))
+
+
+def _compile_meanwhile(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
+    """Have training compiled while a nominal is built that takes long, once for a kind of fit."""
+    if parts.ambiguity.radius is not None:  # where it begins takes a certified value
+        return
+    kind = (
+        jax.tree_util.tree_structure(parts._replace(nominal=None)),
+        X.shape[1],
+        Y.shape[1],
+        ladder.room(len(X)),
+    )
+    if kind in _compiled:
+        return
+    if len(_compiled) >= MOST_KINDS:
+        _compiled.clear()
+    _compiled.add(kind)
+
+    def work() -> None:
+        outline = parts.nominal.outline(X, Y, weights)
+        if outline is None:
+            return
+        problem = posed(parts, outline.within(parts.loss.support_for(Y.shape[1])))
+        keys = keys_of(0)
+        rule = first_rule(parts, problem, keys.rule)
+        training = training_of(problem, rule, parts.solver, keys.value)
+        parts.solver.compile(training, keys.training)
+
+    meanwhile(work)
 
 
 def posed(parts: Parts, nominal: NominalDistribution) -> Problem:
@@ -192,6 +226,7 @@ def learn(
 
     Returns the solution, and what the loss's pool reported last (None without one).
     """
+    awaited()
     problem.cover(rule, widen=0.9)
     rounds = ROUNDS
     while True:

@@ -3,7 +3,7 @@
 A program is compiled for the shapes of its arrays. So arrays are lengthened to the next size on a
 ladder, with padding that has no mass:
 
-    rows of a table       64, 256, 1024, 4096, …    drawn from: padding costs memory, and no time
+    rows of a table       64, 256, 4096, 16384, …   drawn from: padding costs memory, and no time
     what is computed for  1, 2, 3, 4, 6, 8, 12, …   padding costs time: at most half as much again
                           256, 512, 1024, …         at most as much again: few are compiled
     parts of many         64, 256, 1024, …          each full but the last: a quarter more at most
@@ -16,20 +16,22 @@ from __future__ import annotations
 
 import math
 
-LEAST, FOURFOLD, TWOFOLD = 2**6, 2**16, 2**20
+LEAST, FEW, FOURFOLD, TWOFOLD = 2**6, 2**12, 2**16, 2**20
 SHORTEST = 2**6
 
 
 def room(rows: int) -> int:
     """Rows of a table that so many are kept in, where padding costs memory only.
 
-    Powers of four up to 65,536, of two up to 2²⁰, and from there on multiples of 2²⁰.
+    Powers of four up to 65,536, of two up to 2²⁰, and from there on multiples of 2²⁰. Not 1024: a
+    few thousand rows are little memory, and histories of a year and of ten share their programs.
     """
     if rows > TWOFOLD:
         return -(-rows // TWOFOLD) * TWOFOLD
     if rows > FOURFOLD:
         return 2 ** math.ceil(math.log2(rows))
-    return max(LEAST, 4 ** math.ceil(math.log2(max(rows, 1)) / 2))
+    power = max(LEAST, 4 ** math.ceil(math.log2(max(rows, 1)) / 2))
+    return FEW if power == FEW // 4 else power
 
 
 def room_beside(total: int, count: int) -> int:

@@ -2,8 +2,9 @@
 
 XLA has two code generators for processors. The newer one, its default, takes about half as long
 again to compile our training loops, which then run more slowly (``python -m
-benchmarks.compilation``), so programs are compiled by the older one for as long as XLA has it.
-Nothing global is set.
+benchmarks.compilation``), so programs are compiled by the older one for as long as XLA has it, in
+one piece: in many, as XLA has it, takes a fifth longer. What runs once and has little to do is not
+optimised (``brief``), which takes half as long. Nothing global is set.
 
 Every new shape is compiled anew. Shapes are few (``ladder``), but a process may see many kinds of
 fits, and a compiled program keeps dozens of memory maps. A process may have 65,530 of them (Linux),
@@ -27,15 +28,17 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial, wraps
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread, local
 from typing import Any, TypeVar, overload
 
 import jax
 
 FIRST = Lock()
-PREFERRED = {"xla_cpu_use_fusion_emitters": False}
+PREFERRED = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
+BRIEF = {"xla_backend_optimization_level": 0}
 MOST_MAPS = 10_000
 """Memory maps of the process at which programs are let go: some twenty fits of new shapes with
 their values, a gigabyte of programs, a sixth of what Linux allows."""
@@ -46,23 +49,28 @@ R = TypeVar("R")
 
 _compilations: Counter[str] = Counter()
 _home: int | None = None
+_begun = local()
 
 
 @overload
 def program(function: Callable[..., R]) -> Callable[..., R]: ...
 @overload
-def program(*, static_argnames: str) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
-def program(function: Any = None, **settings: Any) -> Any:
+def program(
+    *, brief: bool = False, static_argnames: str = ...
+) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
+def program(function: Any = None, *, brief: bool = False, **settings: Any) -> Any:
     """Compile a function at its first call; a decorator, with ``static_argnames`` as in JAX.
 
-    What is called takes whatever JAX makes arrays of.
+    What is called takes whatever JAX makes arrays of. ``brief``: it runs in no time as it is, so
+    that no time is spent on making it faster.
     """
     if function is None:
-        return partial(program, **settings)
+        return partial(program, brief=brief, **settings)
 
     @cache
     def compiled() -> Any:
-        return jax.jit(function, compiler_options=options(), **settings)
+        chosen = options() | BRIEF if brief and options() else options()
+        return jax.jit(function, compiler_options=chosen, **settings)
 
     @wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
@@ -82,10 +90,33 @@ def program(function: Any = None, **settings: Any) -> Any:
 def options() -> dict[str, Any]:
     """What to compile with: PREFERRED, or nothing where this version of XLA does not know it."""
     try:
-        jax.jit(lambda x: x, compiler_options=PREFERRED)(0.0)
+        jax.jit(lambda x: x, compiler_options=PREFERRED | BRIEF)(0.0)
     except jax.errors.JaxRuntimeError:
         return {}
     return PREFERRED
+
+
+def meanwhile(work: Callable[[], Any]) -> None:
+    """Begin with work of which something is wanted later: compiling, while data are prepared.
+
+    XLA compiles beside whatever else this process does. Work that fails was in vain, no more:
+    whoever needs it does it again, and says what is wrong.
+    """
+
+    def attempt() -> None:
+        with suppress(Exception):
+            work()
+
+    thread = Thread(target=attempt, daemon=True, name="hedgerow-compiling")
+    thread.start()
+    _begun.threads = [*getattr(_begun, "threads", ()), thread]
+
+
+def awaited() -> None:
+    """Wait for what this thread has begun ``meanwhile``: one program is not compiled twice."""
+    for thread in getattr(_begun, "threads", ()):
+        thread.join()
+    _begun.threads = []
 
 
 def memory_maps() -> int:
@@ -99,10 +130,19 @@ def release() -> None:
     What compiling allocated goes back to the system: glibc would keep it, 10 MB for every program.
     """
     jax.clear_caches()
+    _forget_types()
     gc.collect()
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
+
+
+def _forget_types() -> None:
+    """Let go of the types that functions were traced with, which JAX's own clearing leaves."""
+    with suppress(ImportError, AttributeError):
+        from jax._src import pjit
+
+        pjit._seen_qdds.clear()
 
 
 @cache

@@ -136,7 +136,7 @@ class TestPadding:
         large = TrainingTable.alike(
             [table, built(RNG.normal(size=(300, 2)), np.ones((300, 1)), np.ones(300))[2]]
         )[0]
-        assert len(large.contexts) == 1024
+        assert len(large.contexts) == 4096
         few, many = drawn(table, size, 20), drawn(large, size, 20)
         places = few.mass.shape[1]
         for name in ("contexts", "outcomes", "outcome_mass", "mass", "context_slot"):

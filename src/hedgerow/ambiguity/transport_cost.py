@@ -348,7 +348,7 @@ def _mean_log_normaliser(
     return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
 
 
-@program
+@program(brief=True)
 def _log_normalisers(
     kernel: AbstractKernel,
     measure: Any,

@@ -107,8 +107,9 @@ class Moments:
                 for batch in self._batches
             ]
             self.nodes *= 1 + MOST_PLACES
-        keys = [jax.random.fold_in(key, i) for i in range(len(self._batches))]
-        self._keys = [jax.random.split(piece_key, replicates) for piece_key in keys]
+        self._keys = [
+            _keys(key, np.uint32(piece), count=replicates) for piece in range(len(self._batches))
+        ]
         self._seen: list[Perturbed] | None = None
         self._known: dict[float | None, DualPoint] = {}
 
@@ -208,7 +209,13 @@ def _priced(model: Ambiguity, penalty: Array | None) -> Ambiguity:
     return model if penalty is None else model.at_penalty(penalty)
 
 
-@program
+@program(brief=True, static_argnames="count")
+def _keys(key: PRNGKeyArray, piece: Array, count: int) -> PRNGKeyArray:
+    """Keys of the replicates of a piece."""
+    return jax.random.split(jax.random.fold_in(key, piece), count)
+
+
+@program(brief=True)
 def _gather(table: TrainingTable, contexts: Array, mass: Array) -> Batch:
     return table.gather(contexts, mass)
 

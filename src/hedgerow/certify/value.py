@@ -251,7 +251,7 @@ def certify(
             if plan is None:
                 break
             setting = problem.setting(plan.context_nodes, plan.outcome_nodes)
-            terms = terms or _Terms.of(problem, rule, setting, reference is None)
+            terms = terms or _Terms.of(problem, rule, setting, reference is None, key)
             best = _evaluate(problem, rule, plan, setting, terms, key, best)
             found = best.robust
             size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
@@ -275,11 +275,18 @@ class _Terms(NamedTuple):
     need: Need
 
     @classmethod
-    def of(cls, problem: Problem, rule: FittedRule, setting: Setting, moves_freely: bool) -> _Terms:
+    def of(
+        cls,
+        problem: Problem,
+        rule: FittedRule,
+        setting: Setting,
+        moves_freely: bool,
+        key: PRNGKeyArray,
+    ) -> _Terms:
         """Compute them; over a discrete reference measure points do not move freely."""
         contexts = np.arange(len(problem.nominal.contexts))
         trusting, share = problem.against(ERM()), problem.nominal.context_mass
-        moments = Moments(trusting, rule, contexts, share, setting, 1, jax.random.key(0))
+        moments = Moments(trusting, rule, contexts, share, setting, 1, key)
         nominal = moments.at(None).value
         if not math.isfinite(nominal):
             raise ValueError(

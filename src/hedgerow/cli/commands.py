@@ -19,11 +19,14 @@ from hedgerow.cli import learning
 
 # isort: split
 from hedgerow.cli import asking
+
+# isort: split
+from hedgerow.cli import warming
 from hedgerow.cli.app import app
 from hedgerow.cli.screen import guarded
 from hedgerow.describe.text import shown
 
-__all__ = ["add_commands", "app", "asking", "learning"]
+__all__ = ["add_commands", "app", "asking", "learning", "warming"]
 
 GROUP = "hedgerow.commands"
 ELSEWHERE = {"portfolio": "hedgerow-studies", "reproduce": "hedgerow-studies"}

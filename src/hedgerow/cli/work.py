@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
-import jax
 import numpy as np
 import pandas as pd
 
+from hedgerow import program_cache
 from hedgerow._files import check_target
 from hedgerow._warnings import VacuousCausalityWarning
 from hedgerow.ambiguity import Ambiguity
@@ -60,16 +58,11 @@ from hedgerow.rules import Rule, SoftForest
 
 def prepare() -> None:
     """Keep compiled programs between runs, where the user's cache folder allows it."""
-    if jax.config.jax_compilation_cache_dir:  # pyright: ignore[reportAttributeAccessIssue]
+    if program_cache.in_use():
         return
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "hedgerow" / "jax"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without a cache everything works, too
+        program_cache.compilation_cache()
 
 
 def fit(request: FitRequest) -> None:

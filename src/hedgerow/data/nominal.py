@@ -26,7 +26,7 @@ from sklearn.neighbors import NearestNeighbors
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.data.censoring import RowParts, among_members, among_near, censored_in_order
-from hedgerow.data.rows import in_order, standardised, tie_labels
+from hedgerow.data.rows import in_order, places_of, standardised, tie_labels
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -97,6 +97,15 @@ class Nominal(Component):
             f"{name} does not say what becomes of censored rows: write {name}.build_censored "
             "(docs/extending.md shows how), or use hedgerow.EmpiricalNominal()."
         )
+
+    def outline(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> NominalDistribution | None:
+        """Return any distribution of the shape that ``build`` will return, without its work.
+
+        Programs are compiled for it while the work is done. None: it is not known, or soon done.
+        """
+        return None
 
     def description(self) -> NominalDescription:
         """Say what becomes of rows."""
@@ -286,7 +295,9 @@ def _grouped(
     contexts: np.ndarray, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray
 ) -> NominalDistribution:
     """Collect rows by label; within a context, entries are sorted by their first outcome."""
-    order = np.lexsort((Y[:, 0], labels))
+    order = places_of(labels)
+    if order is None:
+        order = np.lexsort((Y[:, 0], labels))
     sorted_labels = labels[order]
     start = np.flatnonzero(np.concatenate([[True], sorted_labels[1:] != sorted_labels[:-1]]))
     count = np.diff(np.append(start, len(order)))

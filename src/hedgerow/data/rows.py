@@ -17,8 +17,12 @@ def in_order(
     So neither the order of rows, nor rows without weight, nor repeating them all changes anything.
     """
     keep = weights > 0
-    X, Y, weights = X[keep], Y[keep], weights[keep]
+    if not keep.all():
+        X, Y, weights = X[keep], Y[keep], weights[keep]
     labels = tie_labels(X)
+    order = places_of(labels)
+    if order is not None:
+        return X[order], Y[order], weights[order]
     order = np.lexsort((*Y.T[::-1], labels))
     labels, Y = labels[order], Y[order]
     differs = (labels[1:] != labels[:-1]) | np.any(Y[1:] != Y[:-1], axis=1)
@@ -42,10 +46,21 @@ def tie_labels(X: np.ndarray) -> np.ndarray:
     tied = np.append(same_first, False) | np.append(False, same_first)
     rows = order[tied]
     order[tied] = rows[np.lexsort(X[rows, ::-1].T)]
-    differs = np.any(X[order[1:]] != X[order[:-1]], axis=1)
+    differs = ~same_first
+    alike = np.flatnonzero(same_first)  # of these only, the other features have to be looked at
+    differs[alike] = np.any(X[order[alike + 1]] != X[order[alike]], axis=1)
     labels = np.empty(len(X), dtype=np.int64)
     labels[order] = np.append(0, np.cumsum(differs))
     return labels
+
+
+def places_of(labels: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"] | None:
+    """Return the row of every label, if each has exactly one: their order, without sorting."""
+    if len(labels) == 0 or labels.max() != len(labels) - 1:
+        return None
+    order = np.full(len(labels), -1)
+    order[labels] = np.arange(len(labels))
+    return None if order.min() < 0 else order
 
 
 def near_rows(

@@ -100,7 +100,9 @@ class Units:
 
     def contexts(self, X: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Standardise contexts (rows, features)."""
-        return _cast((X - self.x_centre) * self.x_factor, dtype)
+        moved = X - self.x_centre
+        moved *= self.x_factor
+        return _cast(moved, dtype)
 
     def outcomes(self, Y: np.ndarray, dtype: type[np.floating] = np.float32) -> np.ndarray:
         """Outcomes in working units."""
@@ -110,4 +112,6 @@ class Units:
 def _cast(values: np.ndarray, dtype: type[np.floating]) -> np.ndarray:
     """As far as numbers reach: float32, which is trained in, with room to square."""
     end = FARTHEST if dtype == np.float32 else FARTHEST_DECIDED
+    if values.size and -end <= values.min() and values.max() <= end:
+        return values.astype(dtype)
     return np.clip(values, -end, end).astype(dtype)

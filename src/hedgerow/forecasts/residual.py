@@ -102,6 +102,16 @@ class ResidualNominal(Nominal):
         drawn = self._drawn(X[first], X[seen], residuals, weights[seen], self.neighbours)
         return _around(X, weights, first, labels, means, sizes, residuals[drawn])
 
+    def outline(
+        self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> NominalDistribution | None:
+        """As many outcomes for every context, all what one row of it had."""
+        X, Y, weights = counted_rows(self.folds, X, Y, weights)
+        _, first, labels = np.unique(tie_labels(X), return_index=True, return_inverse=True)
+        seen, sizes = Crossed(Y, Y), Crossed(np.ones_like(Y), np.ones_like(Y))
+        none = np.zeros((len(first), self.outcomes, Y.shape[1]))
+        return _around(X, weights, first, labels, seen, sizes, none)
+
     def build_censored(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
     ) -> NominalDistribution:

@@ -11,6 +11,7 @@ to be learned.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,12 @@ class StackedRegressor(CrossFitted):
         """Cross-fit every member, and weight them."""
         given = (ForestRegressor(), IndexRegressor()) if self.members is None else self.members
         self.members_ = [member.replace() for member in given]  # what is learned stays here
-        crossed = [member.cross_fit(X, Y, weights, splits) for member in self.members_]
+        # none needs another, and XLA works outside of Python's lock
+        with ThreadPoolExecutor(len(self.members_)) as threads:
+            learn = [
+                threads.submit(member.cross_fit, X, Y, weights, splits) for member in self.members_
+            ]
+        crossed = [one.result() for one in learn]
         self._centre = Spreads.measure(Y, weights).centre
         held_out, all_seen = zip(*crossed, strict=True)
         self.weights_ = _weights(held_out, Y, weights, self._centre)

@@ -3,14 +3,21 @@
     ∫_{−∞}^{k} e^{ below·(u−k) } dK(u) + ∫_{k}^{∞} e^{ above·(u−k) } dK(u)
 
 A newsvendor's product has its kink at the order, a mean–CVaR portfolio's return at minus its value
-at risk; slopes are per temperature.
+at risk; slopes are per temperature. At the kink both pieces are 1, so it takes from one integral
+what it gives to the other, and the logarithm's derivative in k needs nothing that was not computed:
+
+    −( below·w + above·(1 − w) ),      w the share of the first integral.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from functools import partial
+from typing import Any, NamedTuple, cast
 
+import jax
 import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from hedgerow.kernels.base import Points, invert
@@ -28,10 +35,21 @@ class Kinked(NamedTuple):
     above: Any
 
     def log_mass(self) -> Float[Array, "*b d"]:
-        """Log of the two integrals' sum."""
-        kernel, centre, kink = self.kernel, self.centre, self.kink
-        below = kernel.log_tilted_mass(self.below, kink, None, kink, centre)
-        return log_add(below, kernel.log_tilted_mass(self.above, kink, kink, None, centre))
+        """Log of the two integrals' sum.
+
+        Of a single coordinate all points are one axis: loops over one of length 1 take three times
+        as long.
+        """
+        shape = jnp.broadcast_shapes(*(jnp.shape(part) for part in self[1:]))
+        rest = (self.kernel, self.below, self.above)
+        lined_up = all(jnp.size(leaf) == 1 for leaf in jax.tree_util.tree_leaves(rest))
+        if shape[-1:] != (1,) or not lined_up:
+            return _log_mass(*self)
+        centre, kink = (
+            jnp.broadcast_to(part, shape).reshape(math.prod(shape))
+            for part in (self.centre, self.kink)
+        )
+        return _log_mass(self.kernel, centre, kink, self.below, self.above).reshape(shape)
 
     def quantile(self, log_share: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """The points below which this share of the mass lies, by bisection."""
@@ -44,3 +62,50 @@ class Kinked(NamedTuple):
 
         ends = kernel.tilted_ends(jnp.maximum(-self.below, self.above), centre)
         return kernel.settled(invert(log_mass_below, self.log_mass() + log_share, ends))
+
+
+@jax.custom_jvp
+def _log_mass(kernel: Any, centre: Any, kink: Any, below: Any, above: Any) -> Array:
+    return log_add(*_pieces(kernel, centre, kink, below, above))
+
+
+@partial(_log_mass.defjvp, symbolic_zeros=True)
+def _log_mass_derivative(
+    primals: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> tuple[Array, Array]:
+    """In the kink as above; in all else, where anything else changes, as it comes."""
+    kernel, centre, kink, below, above = primals
+    first, second = _pieces(*primals)
+    highest = jnp.maximum(first, second)
+    below_kink, above_kink = jnp.exp(first - highest), jnp.exp(second - highest)
+    both = below_kink + above_kink
+    value = highest + jnp.log(both)
+    slope = -(below * below_kink + above * above_kink) / both
+    change = jnp.zeros_like(value)
+    if not isinstance(tangents[2], SymbolicZero):
+        change = slope * tangents[2]
+    others = (kernel, centre, below, above)
+    moved = tuple(tangents[i] for i in (0, 1, 3, 4))
+    if not all(isinstance(leaf, SymbolicZero) for leaf in jax.tree_util.tree_leaves(moved)):
+        moved = jax.tree_util.tree_map(_written_out, moved)
+
+        def at_kink(kernel: Any, centre: Array, below: Array, above: Array) -> Array:
+            return log_add(*_pieces(kernel, centre, kink, below, above))
+
+        change = change + jax.jvp(at_kink, others, moved)[1]
+    return value, change
+
+
+def _written_out(change: Any) -> Any:
+    """A change as an array, where it is known to be none."""
+    if not isinstance(change, SymbolicZero):
+        return change
+    return jnp.zeros(change.shape, cast(Any, change.dtype))
+
+
+def _pieces(kernel: Any, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:
+    """Logarithms of the integrals below the kink and above it."""
+    return (
+        kernel.log_tilted_mass(below, kink, None, kink, centre),
+        kernel.log_tilted_mass(above, kink, kink, None, centre),
+    )

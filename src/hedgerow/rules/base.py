@@ -199,7 +199,7 @@ class Rule(Component):
         """Return an initial rule whose decisions are near the one to start with."""
 
 
-@program
+@program(brief=True)
 def build_rule(rule: Rule, key: PRNGKeyArray, start: Start) -> FittedRule:
     """Initialise a rule in one program: many small ones would take seconds to compile."""
     return rule.build(key, start)

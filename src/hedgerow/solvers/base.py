@@ -58,6 +58,10 @@ class Solver(Component):
     ) -> Solution:
         """Train."""
 
+    def compile(self, training: TrainingProblem, key: PRNGKeyArray) -> None:
+        """Compile what ``run`` will need for a problem of this shape; here nothing is known."""
+        return
+
     def training(
         self,
         problem: Problem,

@@ -97,7 +97,7 @@ def descend(
     return Solution(training.rule(state.average), history, status, remarks)
 
 
-@program(static_argnames="slots")
+@program(brief=True, static_argnames="slots")
 def begin(
     objective: Objective, parameters: Parameters, solver: StochasticSolver, slots: int
 ) -> State:
@@ -150,6 +150,13 @@ def stretch(
 
 
 _compiled_stretch = program(stretch)
+
+
+def compile_stretch(training: TrainingProblem, solver: StochasticSolver, key: PRNGKeyArray) -> None:
+    """Compile the loop for a problem's shapes, without a step."""
+    solver = solver.replace(stop_after=None)
+    state = begin(training.objective, training.start, solver, training.slots)
+    _compiled_stretch(state, 0, training.objective, solver, key)
 
 
 def _paced(updates: Parameters) -> Parameters:

@@ -22,7 +22,7 @@ from hedgerow._warnings import HedgerowWarning
 from hedgerow.data import Batch
 from hedgerow.kernels import MonteCarlo, Nodes
 from hedgerow.solvers.base import Solver
-from hedgerow.solvers.loop import descend
+from hedgerow.solvers.loop import compile_stretch, descend
 from hedgerow.solvers.training import (
     At,
     Objective,
@@ -138,6 +138,10 @@ class StochasticSolver(Solver):
     ) -> Solution:
         """Run the one stochastic loop."""
         return descend(training, self, key, progress)
+
+    def compile(self, training: TrainingProblem, key: PRNGKeyArray) -> None:
+        """Compile the stretch of steps, by running none of them."""
+        compile_stretch(training, self, key)
 
     @classmethod
     def as_published(cls, steps: int, tracking: float | None = None, **changes: Any) -> Self:
