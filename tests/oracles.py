@@ -75,24 +75,53 @@ def gradient_by_differences(function, point, step=1e-6):
     return np.reshape(slopes, point.shape)
 
 
+def moved_cost(order, norm=None):
+    """‖v‖_p^p or ‖v‖_norm^p of moves v (…, d), in plain numpy."""
+
+    def cost(moves):
+        if norm is None:
+            return np.sum(np.abs(moves) ** order, axis=-1)
+        return np.linalg.norm(moves, norm, axis=-1) ** order
+
+    return cost
+
+
 def worst_over_plans(
-    x, y, losses, grid_x, grid_y, *, epsilon, order, causal, penalty=None, radius=None
+    x,
+    y,
+    losses,
+    grid_x,
+    grid_y,
+    *,
+    epsilon,
+    order,
+    causal,
+    penalty=None,
+    radius=None,
+    cost_x=None,
+    cost_y=None,
 ):
     """max E Ψ over plans from equally weighted points to a grid, by a conic solver.
 
     The definition itself: γ ≥ 0 with the nominal as first marginal, X ⊥ Ŷ | X̂ if ``causal``, and
-    R = E c_p + ε Σ γ log(γ/P̂) either priced or at most radius^order. Returns the optimal value, the
-    expected loss and R.
+    R = E c_p + ε Σ γ log(γ/P̂) either priced or at most radius^order. ``cost_x(point, grid)`` and
+    ``cost_y`` say what moves cost, infinity where there may be none; None: ‖·‖_p^p. Returns the
+    optimal value, the expected loss and R.
     """
     import cvxpy
 
     mass = 1 / len(x)
-    cost = [
-        np.abs(grid_x[:, None] - a).sum(-1) ** order + np.abs(grid_y[None] - b).sum(-1) ** order
-        for a, b in zip(x, y, strict=True)
-    ]
+    plain = moved_cost(order)
+    cost_x, cost_y = (own or (lambda a, grid: plain(grid - a)) for own in (cost_x, cost_y))
+    cost = [cost_x(a, grid_x)[:, None] + cost_y(b, grid_y)[None] for a, b in zip(x, y, strict=True)]
+    allowed = [np.isfinite(c) for c in cost]
     plans = [cvxpy.Variable(losses.shape, nonneg=True) for _ in x]
     constraints = [cvxpy.sum(plan) == mass for plan in plans]
+    constraints += [
+        cvxpy.multiply(plan, ~some) == 0
+        for plan, some in zip(plans, allowed, strict=True)
+        if not some.all()
+    ]
     if causal:
         first = {}
         for i, a in enumerate(map(tuple, x)):
@@ -101,8 +130,9 @@ def worst_over_plans(
                 constraints.append(cvxpy.sum(plans[i], axis=1) == cvxpy.sum(plans[j], axis=1))
     gain = sum(cvxpy.sum(cvxpy.multiply(plan, losses)) for plan in plans)
     discrepancy = sum(
-        cvxpy.sum(cvxpy.multiply(plan, c)) + epsilon * cvxpy.sum(cvxpy.rel_entr(plan, mass))
-        for plan, c in zip(plans, cost, strict=True)
+        cvxpy.sum(cvxpy.multiply(plan, np.where(some, c, 0.0)))
+        + epsilon * cvxpy.sum(cvxpy.multiply(some, cvxpy.rel_entr(plan, mass)))
+        for plan, c, some in zip(plans, cost, allowed, strict=True)
     )
     if radius is not None:
         constraints.append(discrepancy <= radius**order)

@@ -456,7 +456,7 @@ def test_version():
         (["--penalty", "-1"], "penalty must be greater than 0"),
         (["--penalty", "0.01", "--order", "1"], "the penalty must be greater than"),
         (["--epsilon", "0"], "epsilon must be greater than 0"),
-        (["--order", "3"], "order must be one of 1, 2"),
+        (["--order", "0"], "order must be at least 1"),
         (["--trees", "0"], "trees must be at least 1"),
         (["--depth", "99"], "depth must be at most 12"),
         (["--steps", "0"], "steps must be at least 1"),

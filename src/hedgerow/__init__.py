@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hedgerow import (
         ambiguity,
         baselines,
+        contexts,
         data,
         datasets,
         decisions,
@@ -104,7 +105,16 @@ if TYPE_CHECKING:
     from hedgerow.warming import warm_up
 
 _MODULES = (
-    *("ambiguity", "baselines", "data", "datasets", "decisions", "explain", "forecasts"),
+    *(
+        "ambiguity",
+        "baselines",
+        "contexts",
+        "data",
+        "datasets",
+        "decisions",
+        "explain",
+        "forecasts",
+    ),
     *("kernels", "losses", "lots", "metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {

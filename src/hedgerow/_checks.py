@@ -77,6 +77,29 @@ def count(name: str, value: Any, least: int = 1) -> int:
     return whole
 
 
+def order(name: str, value: Any) -> float:
+    """Return ``value`` if it is a finite number >= 1, a power that costs are raised to."""
+    number = _number(name, value)
+    if number < 1:
+        raise ValueError(
+            f"{name} must be at least 1, got {value!r}: below, moving far would cost less than "
+            "moving often."
+        )
+    return number
+
+
+def norms(name: str, value: Any) -> tuple[Any, Any]:
+    """Return the norms of contexts and outcomes, each None, 1, 2 or infinity."""
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    known = (None, 1, 2, float("inf"))
+    if len(pair) != 2 or any(isinstance(one, str | bool) or one not in known for one in pair):
+        raise ValueError(
+            f"{name} must be None, 1, 2 or inf, or a pair of these for contexts and outcomes; got "
+            f"{value!r}."
+        )
+    return pair
+
+
 def position(name: str, value: Any, size: int) -> int:
     """Return ``value`` as an int if it is a position among ``size`` things, counted from 0."""
     whole = _whole(name, value)

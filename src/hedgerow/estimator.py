@@ -308,7 +308,7 @@ class RobustPolicy(BaseEstimator):
         Y = self.outcomes(y, X)
         own = self.nominal_for(len(X))
         self._priced(X)
-        parts = fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own)
+        parts = self._placed(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
         if at is None:
@@ -457,7 +457,7 @@ class RobustPolicy(BaseEstimator):
         check_consistent_length(X, y)
         Y = _checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
-        parts = fitting.Parts.of(self._located(), *given[1:], *Y.shape)
+        parts = self._placed(fitting.Parts.of(self._located(), *given[1:], *Y.shape))
         self._priced(X)
         names = getattr(self, "feature_names_in_", None)
         weights = _checks.weights(sample_weight, len(X))
@@ -506,6 +506,11 @@ class RobustPolicy(BaseEstimator):
         self.promise_ = None if found.calibration is None else found.calibration.promise
         self._robust_value = None
         return self
+
+    def _placed(self, parts: fitting.Parts) -> fitting.Parts:
+        """Parts that know where the columns are that the model names."""
+        names = getattr(self, "feature_names_in_", None)
+        return parts._replace(ambiguity=parts.ambiguity.located(names, self.n_features_in_))
 
     def _priced(self, contexts: np.ndarray) -> Loss:
         """The loss of rows with these contexts, checked."""

@@ -122,7 +122,7 @@ DEEP = DiscreteMeasure([[0, 0], [1, 1]], [0, 1])
         ((FLAT, FLAT, -0.1), {}, ValueError, "epsilon must not be negative, got -0.1"),
         ((FLAT, FLAT, np.nan), {}, ValueError, "epsilon must be finite"),
         ((FLAT, FLAT, "1"), {}, TypeError, "epsilon must be a number"),
-        ((FLAT, FLAT, 1, 3), {}, ValueError, "order must be one of 1, 2; got 3"),
+        ((FLAT, FLAT, 1, 0.5), {}, ValueError, "order must be at least 1, got 0.5"),
         ((FLAT, DEEP, 1), {}, ValueError, "equally many columns of x, got 1 and 2"),
         ((FLAT, [0, 1], 1), {}, TypeError, "target must be a hedgerow.DiscreteMeasure"),
         ((FLAT, FLAT, 1), {"x_scale": 0}, ValueError, "x_scale must be greater than 0"),

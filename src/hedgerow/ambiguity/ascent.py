@@ -3,7 +3,8 @@
     height(x, y) = Σ_i p̂_i·[ Ψ(f(x), y_i) − λ‖(y_i − ŷ_i)/s_y‖_p^p ] − λ‖(x − x̂)/s_x‖_p^p
 
 is climbed from several starting points around each context by proximal gradient ascent with a step
-size per start; where the loss knows its best response, only x is climbed. What is found is a lower
+size per start; where the loss knows its best response, only x is climbed. Where moving is all or
+nothing, as for categories, ascents start from every value and keep it. What is found is a lower
 bound on the supremum, exact if one start finds the summit.
 """
 
@@ -11,14 +12,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity.base import Batch, Setting, decide
 from hedgerow.ambiguity.outcome_moves import best_responses
-from hedgerow.kernels import Kernel
 from hedgerow.rules import FittedRule
 
 SPENT = 1e-6
@@ -49,13 +48,18 @@ class _Point(NamedTuple):
 
 
 def _start(setting: Setting, batch: Batch, penalty: Array, key: PRNGKeyArray) -> _Point:
-    """The contexts themselves and points around them, outcomes at home."""
+    """The contexts themselves, other values of theirs and points around them; outcomes at home."""
     kernel = setting.moving().context
     # a gain of one unit of loss pays for a cost of 1/λ: that is how far to look
-    wide = eqx.tree_at(lambda k: k.epsilon, kernel, 1 / penalty)
+    wide = kernel.with_epsilon(1 / penalty)
     starts, _ = setting.context_nodes(wide, batch.contexts, key)
-    x = jnp.concatenate([batch.contexts[:, None], starts], axis=1)
-    y = jnp.broadcast_to(batch.outcomes[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
+    jumps = kernel.discrete_moves(batch.contexts)
+    first = batch.contexts[:, None]
+    if jumps is not None:  # home itself, too
+        first = jnp.concatenate([first, jumps], axis=1)
+    x = jnp.concatenate([first, starts], axis=1)
+    home = setting.moving().outcome.settled(batch.outcomes)
+    y = jnp.broadcast_to(home[:, None], (*x.shape[:2], *batch.outcomes.shape[1:]))
     return _Point(x, y)
 
 
@@ -75,7 +79,8 @@ def _climb(
         attempts, point, height, size = carry
         uphill = jax.grad(gain)(point)
         step_x, step_y = size[..., None], size[..., None, None]
-        x = _proximal(around.context, batch.contexts[:, None], point.x, uphill.x, step_x, penalty)
+        home = batch.contexts[:, None]
+        x = around.context.proximal(home, point.x, uphill.x, step_x, penalty)
         y = point.y
         if setting.loss.best_response(around.outcome) is None:
             # a rare outcome's share of the gradient is small, but so is that of its cost
@@ -83,7 +88,7 @@ def _climb(
             home = batch.outcomes[:, None]
             kernel = around.outcome
             kernel = kernel if batch.low is None else kernel.above(batch.low[:, None])
-            y = _proximal(kernel, home, y, uphill.y / mass, step_y, penalty)
+            y = kernel.proximal(home, y, uphill.y / mass, step_y, penalty)
         candidate = _settle(rule, setting, batch, penalty, _Point(x, y))
         reached = _heights(rule, setting, batch, penalty, candidate)
         better = reached > height
@@ -123,17 +128,3 @@ def _heights(
     cost = jnp.sum(batch.outcome_mass[:, None] * outcome_cost, axis=-1)
     cost = cost + around.context.cost(batch.contexts[:, None], point.x)
     return _gains(rule, setting, batch, point) - penalty * cost
-
-
-def _proximal(
-    kernel: Kernel, home: Array, point: Array, uphill: Array, size: Array, penalty: Array
-) -> Array:
-    """Step uphill in units of the scales, then shrink towards home as the cost asks."""
-    scale = kernel.scale
-    moved = (point - home + size * scale**2 * uphill) / jnp.where(scale > 0, scale, 1.0)
-    if kernel.order == 2:
-        shrunk = moved / (1 + 2 * size * penalty)
-    else:
-        shrunk = jnp.sign(moved) * jnp.maximum(jnp.abs(moved) - size * penalty, 0.0)
-    low, high = kernel.bounds(home)
-    return home + jnp.clip(shrunk * scale, low, high)

@@ -19,7 +19,7 @@ points is a ``Reweighting`` and needs ``risk`` alone. docs/extending.md has an e
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -35,7 +35,7 @@ from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
 from hedgerow.describe.parts import ModelDescription
-from hedgerow.kernels import Kernel, Nodes
+from hedgerow.kernels import AbstractKernel, Nodes
 from hedgerow.losses import Loss, by_row
 from hedgerow.rules import FittedRule
 
@@ -87,8 +87,8 @@ class Inner(NamedTuple):
 class Kernels(eqx.Module):
     """The kernels around a nominal point, in working units."""
 
-    context: Kernel
-    outcome: Kernel
+    context: AbstractKernel
+    outcome: AbstractKernel
 
 
 class Setting(eqx.Module):
@@ -185,6 +185,10 @@ class Ambiguity(Component):
         A model in which every outcome moves on its own looks at those in ``places``.
         """
         return batch
+
+    def located(self, names: Sequence[str] | None, features: int) -> Self:
+        """Return the model knowing where the columns are that it names, among so many features."""
+        return self
 
     def slots(self, nominal: NominalDistribution) -> int:
         """How many separate logarithms the model has on this nominal."""

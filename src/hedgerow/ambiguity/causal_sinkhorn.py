@@ -29,9 +29,8 @@ class CausalSinkhorn(SinkhornAmbiguity):
     penalty : float or None
         λ, the price of transport in units of ``loss_scale``. Large: nearly the empirical problem.
     epsilon : float
-        ε > 0, how much the worst case is smeared out, in squared (order 2) or plain (order 1)
-        units of the scales.
-    order : {1, 2}
+        ε > 0, how much the worst case is smeared out, in units of the scales to the power p.
+    order : float >= 1
         p of the transport cost ‖(x−x̂)/s_x‖_p^p + ‖(y−ŷ)/s_y‖_p^p.
     radius : float, "auto", "calibrated", Calibrated or None
         ρ, instead of a penalty: how far, in the p-th root of the discrepancy, the distribution may
@@ -44,6 +43,13 @@ class CausalSinkhorn(SinkhornAmbiguity):
         s_x, s_y. 1: the data's own units, as in the paper. "auto": standard deviations.
     loss_scale : float or "auto"
         Unit of the penalty. "auto": the mean loss of the best constant decision.
+    norm : None, 1, 2 or inf, or a pair of these for x and y
+        q, for costs ‖·‖_q^p over all columns together; None: each column by itself, ‖·‖_p^p.
+    contexts : kinds of columns or None
+        What columns of the contexts are (``hedgerow.contexts``): bounded, categorical, or fixed,
+        which the adversary cannot touch; None: all may be moved anywhere.
+    outcomes : {None, "integers", "fixed"}
+        Where outcomes may be moved: anywhere on the loss's support, to whole numbers, or nowhere.
     """
 
     def description(self) -> ModelDescription:

@@ -23,11 +23,11 @@ class CausalWasserstein(WassersteinAmbiguity):
     ----------
     penalty : float or None
         λ, the price of transport in units of ``loss_scale``.
-    order : {1, 2}
+    order : float >= 1
         p of the transport cost.
     radius : float, "auto", "calibrated", Calibrated or None
         ρ, instead of a penalty: the largest causal transport distance C_p that is guarded against.
-    x_scale, y_scale, loss_scale
+    x_scale, y_scale, loss_scale, norm, contexts, outcomes
         As for ``CausalSinkhorn``.
 
     Notes

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from hedgerow.ambiguity.base import Batch, Setting
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses import Loss
 
 
@@ -46,7 +46,7 @@ def closed_log_moments(
 ) -> Float[Array, "b m n"]:
     """G_ki at decisions, where the loss has a closed form."""
 
-    def log_moment(loss: Loss, kernel: Kernel, z: Array, y: Array) -> Array:
+    def log_moment(loss: Loss, kernel: AbstractKernel, z: Array, y: Array) -> Array:
         closed: Any = loss.closed_moments(kernel)
         return closed.log_moment(z, y, temperature)
 
@@ -60,7 +60,7 @@ def best_responses(
     if setting.loss.best_response(setting.moving().outcome) is None:
         return None
 
-    def respond(loss: Loss, kernel: Kernel, z: Array, y: Array) -> Array:
+    def respond(loss: Loss, kernel: AbstractKernel, z: Array, y: Array) -> Array:
         response: Any = loss.best_response(kernel)
         rows = jnp.broadcast_shapes(z.shape[:-1], y.shape[:-1])
         return jnp.broadcast_to(response(z, y, penalty), (*rows, y.shape[-1]))
@@ -79,7 +79,7 @@ def tilted_outcomes(
     """One outcome around each of some, drawn from its kernel tilted by the loss."""
     kernel = setting.moving().outcome
 
-    def draw(loss: Loss, kernel: Kernel, uniform: Array, z: Array, y: Array) -> Array:
+    def draw(loss: Loss, kernel: AbstractKernel, uniform: Array, z: Array, y: Array) -> Array:
         closed: Any = loss.closed_moments(kernel)
         return closed.tilted_outcome(uniform, z, y, temperature)
 
@@ -91,7 +91,7 @@ def tilted_outcomes(
 
 
 def _at_each(
-    asked: Callable[[Loss, Kernel, Array, Array], Array],
+    asked: Callable[[Loss, AbstractKernel, Array, Array], Array],
     setting: Setting,
     decisions: Float[Array, "b m k"],
     batch: Batch,

@@ -31,7 +31,7 @@ FEWEST_CLIMBS = 4
 class WassersteinAmbiguity(TransportAmbiguity):
     """Shared by the models with a transport cost and no entropy."""
 
-    order: int = 2
+    order: float = 2
 
     def reduction(self) -> Mean:
         """The mean of what contexts bring."""

@@ -1,6 +1,6 @@
 """What models that move points share: a transport cost, and for Sinkhorn's its kernels.
 
-    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
+    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p    or, with norm = q,    ‖·‖_q^p in both terms
 
 With regularisation ε, moving mass according to the kernels Q_ε ⊗ W_ε ∝ exp(−c_p/ε) is what costs
 least, and its discrepancy is  −ε·( E log-normaliser of Q_ε + E log-normaliser of W_ε ), with the
@@ -9,7 +9,7 @@ true normalisers of truncated kernels (paper: the constant before Eq:MCO:whole).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, Self
 
@@ -27,8 +27,17 @@ from hedgerow.ambiguity.outcome_moves import closed_log_moments, outcome_nodes
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
 from hedgerow.ambiguity.radii import CERTAIN, Moves
 from hedgerow.ambiguity.reductions import MeanOfLogs
+from hedgerow.ambiguity.supports import (
+    INTEGERS,
+    STILL,
+    Declared,
+    context_kernel,
+    declared,
+    outcome_kernel,
+)
+from hedgerow.contexts import check_kinds
 from hedgerow.data import NominalDistribution, Units
-from hedgerow.kernels import Kernel, Nodes
+from hedgerow.kernels import AbstractKernel, Nodes
 from hedgerow.losses import Loss
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule
@@ -42,18 +51,26 @@ PINNED = 1e-6
 
 
 class TransportAmbiguity(PenalisedAmbiguity):
-    """Shared by models with a transport cost: its order and scales."""
+    """Shared by models with a transport cost: its order, norm and scales."""
 
     traced = (*PenalisedAmbiguity.traced, "x_scale", "y_scale")
     order = ABSENT
     _: KW_ONLY
     x_scale: Any = 1.0
     y_scale: Any = 1.0
+    norm: Any = None
+    contexts: Any = None
+    outcomes: str | None = None
+    _declared = None
+    """What was declared of contexts and outcomes, known once the model is resolved."""
 
     def check(self) -> None:
-        """Penalty or radius and scales are in range; the order is 1 or 2."""
+        """Penalty or radius, scales, order and norm are in range, and columns are declared."""
         super().check()
-        _checks.one_of("order", self.order, (1, 2))
+        check_kinds(self.contexts)
+        _checks.one_of("outcomes", self.outcomes, (None, INTEGERS, STILL))
+        _checks.order("order", self.order)
+        _checks.norms("norm", self.norm)
         _checks.scale("x_scale", self.x_scale)
         _checks.scale("y_scale", self.y_scale)
 
@@ -63,25 +80,39 @@ class TransportAmbiguity(PenalisedAmbiguity):
         smallest = self.smallest_penalty(units, loss, nominal) / float(loss_scale)
         if np.isinf(smallest):
             raise InadmissiblePenaltyError(
-                f"With order={self.order} the robust value is infinite for every penalty, because "
-                "the loss outgrows the transport cost: give the loss a bounded outcome_support"
-                + (", or use order=2." if self.order == 1 else ".")
+                f"With order={self.order:g} the robust value is infinite for every penalty, because"
+                " the loss outgrows the transport cost: give the loss a bounded outcome_support"
+                + (", or use order=2." if self.order < 2 else ".")
             )
         if self.penalty is not None and not self.penalty > smallest:
             raise InadmissiblePenaltyError(
-                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order}); "
+                f"penalty={self.penalty:g} makes the robust value infinite (order={self.order:g}); "
                 f"the penalty must be greater than {smallest:.6g}"
-                + (", or use order=2." if self.order == 1 else ".")
+                + (", or use order=2." if self.order < 2 else ".")
             )
         return self.replace(
             x_scale=_resolved("x_scale", self.x_scale, units.x_spread),
             y_scale=self._y_scale(units),
             loss_scale=loss_scale,
+            _declared=declared(
+                self, units, self._y_scale(units), loss.support_for(len(units.y_unit)), nominal
+            ),
         )
+
+    def located(self, names: Sequence[str] | None, features: int) -> Self:
+        """Return the model knowing the positions of the columns that it declares."""
+        if self.contexts is None:
+            return self
+        kinds = tuple(kind.located(names, features) for kind in check_kinds(self.contexts))
+        return self.replace(contexts=kinds)
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""
-        cost = loss.outcome_cost(self.order, self._y_scale(units))
+        if self.outcomes == STILL:
+            return 0.0
+        cost = loss.outcome_cost(
+            self.order, self._y_scale(units), _checks.norms("norm", self.norm)[1]
+        )
         return loss.smallest_penalty(cost, units.constant, nominal.outcomes)
 
     def radius_unit(self, units: Units) -> float:
@@ -99,7 +130,7 @@ class TransportAmbiguity(PenalisedAmbiguity):
         square = np.mean(np.concatenate(ratios) ** 2)
         columns = len(np.concatenate(ratios))
         far = np.sqrt(chi2.ppf(CERTAIN, columns) * square / rows)  # in the Euclidean norm
-        return float(far * columns ** (1 / self.order - 1 / 2))
+        return float(far * columns ** max(1 / self.order - 1 / 2, 0.0))
 
     def moves(self, spare: float, share: float) -> Moves:
         """(spare/share)^(1/p) scales, in one column alone."""
@@ -110,6 +141,13 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """s_y; "auto" hardly moves an outcome that never varied."""
         automatic = np.maximum(units.y_spread, PINNED * units.y_unit)
         return _resolved("y_scale", self.y_scale, automatic)
+
+    def in_units(self, units: Units) -> Self:
+        """In working units; what only the kernels need is theirs from here on.
+
+        So models of several orders share the programs that their kernels share.
+        """
+        return super().in_units(units).replace(order=None, norm=None, contexts=None, _declared=None)
 
     def power(self, radius: float) -> float:
         """ρ^p."""
@@ -141,9 +179,20 @@ class TransportAmbiguity(PenalisedAmbiguity):
         epsilon = np.float64(epsilon)
         x_scale: Any = np.asarray(self.x_scale * units.x_factor)
         y_scale: Any = np.asarray(self.y_scale / units.y_unit)
+        x_norm, y_norm = _checks.norms("norm", self.norm)
+        known: Any = self._declared or Declared(None, None)
         return Kernels(
-            context=Kernel(self.order, epsilon, x_scale),
-            outcome=Kernel(self.order, epsilon, y_scale, low, high),
+            context=context_kernel(self.order, x_norm, epsilon, x_scale, known.supports, units),
+            outcome=outcome_kernel(
+                self.order,
+                y_norm,
+                epsilon,
+                y_scale,
+                (low, high),
+                self.outcomes,
+                known.first,
+                units.y_unit,
+            ),
         )
 
 
@@ -152,7 +201,7 @@ class SinkhornAmbiguity(TransportAmbiguity):
 
     traced = (*TransportAmbiguity.traced, "epsilon")
     epsilon: float = 0.1
-    order: int = 2
+    order: float = 2
 
     def check(self) -> None:
         """Epsilon is positive too."""
@@ -267,7 +316,7 @@ def causality_remarks(
 
 
 def _around_modes(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     nodes: Nodes,
     centre: Float[Array, "b d"],
     modes: Float[Array, "b s d"],
@@ -281,13 +330,16 @@ def _around_modes(
     places = jnp.concatenate([centre[:, None], modes], axis=1)
     points, log_weights = nodes(kernel, places, key)
     points = points.reshape(len(centre), -1, centre.shape[-1])
-    nearness = -kernel.cost(places[:, None], points[:, :, None]) / kernel.epsilon
-    mixture = jax.nn.logsumexp(nearness, axis=-1)
-    return points, nearness[..., 0] - mixture + log_weights.reshape(len(centre), -1)
+    # the weight of a node around its own place is the kernel over what nodes are drawn from
+    own = jnp.repeat(places, points.shape[1] // places.shape[1], axis=1)
+    drawn = log_weights.reshape(len(centre), -1)
+    drawn = drawn - (kernel.log_nearness(own, points) - kernel.log_proposal(own, points))
+    mixture = jax.nn.logsumexp(kernel.log_proposal(places[:, None], points[:, :, None]), axis=-1)
+    return points, kernel.log_nearness(centre[:, None], points) - mixture + drawn
 
 
 def _mean_log_normaliser(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     nodes: Nodes | None,
     centres: np.ndarray,
     mass: np.ndarray,
@@ -309,14 +361,16 @@ def _mean_log_normaliser(
     mean = float(mass @ np.concatenate(each)[: len(centres)])
     if measure is not None:
         return mean
-    scale = np.asarray(kernel.scale)
-    free = scale > 0
+    scale, free = np.asarray(kernel.scale), np.asarray(kernel.lebesgue)
     return mean + float(np.sum(np.log(1 / scale[free] if unit is None else unit[free])))
 
 
 @program(brief=True)
 def _log_normalisers(
-    kernel: Kernel, measure: Any, centres: Float[Array, "b d"], low: Float[Array, "b d"] | None
+    kernel: AbstractKernel,
+    measure: Any,
+    centres: Float[Array, "b d"],
+    low: Float[Array, "b d"] | None,
 ) -> Float[Array, " b"]:
     kernel = kernel if low is None else kernel.above(low)
     if measure is not None:

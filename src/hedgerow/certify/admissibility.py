@@ -122,7 +122,8 @@ def _largest_need(
         step = 0.8**i * jnp.where(size > 0, uphill / jnp.where(size > 0, size, 1.0), 0.0)
         return jnp.where((need(x + step) > need(x))[:, None], x + step, x)
 
-    starts = jnp.concatenate([distance * contexts for distance in DISTANCES])
+    endless = (around.context.open_scales[0] > 0) & (around.context.open_scales[1] > 0)
+    starts = jnp.concatenate([jnp.where(endless, d * contexts, contexts) for d in DISTANCES])
     found = jax.lax.fori_loop(0, CLIMBS, climb, starts)
     needs = need(found)
     return found[jnp.argmax(needs)], jnp.max(needs)
@@ -137,17 +138,19 @@ def _growth(
     distance: Float[Array, ""],
 ) -> tuple[Float[Array, "s directions"], Float[Array, "s directions xy"]]:
     """Ψ per unit of transport cost at this distance, along directions straight and climbed to."""
-    order = around.context.order
+    order = around.outcome.order
     features = around.context.scale.shape[0]
     falling, rising = (
-        jnp.concatenate([around.context.scale, scale]) for scale in around.outcome.open_scales
+        jnp.concatenate(scales)
+        for scales in zip(around.context.open_scales, around.outcome.open_scales, strict=True)
     )
 
     def open_part(direction: Array) -> Array:
         """What of a direction has no end, at cost 1; 0 if nothing has."""
         scale = jnp.where(direction < 0, falling, rising)
         direction = jnp.where(scale > 0, direction, 0.0)
-        cost = jnp.sum((jnp.abs(direction) / jnp.where(scale > 0, scale, 1.0)) ** order)
+        cost = around.context.ray_cost(direction[:features])
+        cost = cost + around.outcome.ray_cost(direction[features:])
         return direction / jnp.where(cost > 0, cost, 1.0) ** (1 / order)
 
     def along(start: Array) -> tuple[Array, Array]:

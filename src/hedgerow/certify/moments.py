@@ -245,7 +245,7 @@ def _with_modes(
     key = jax.random.fold_in(key, modes.seed)
     found, _, heights = summits(rule, starts, asked, jnp.asarray(modes.penalty), key)
     kernel = setting.moving().context
-    places = scattered(kernel, asked.contexts, key)[0][:, STARTS:]
+    places = scattered(kernel, asked.contexts, key)[0][:, -len(modes.places) :]
     losses = setting.loss(decide(rule, places)[:, :, None, :], asked.outcomes[:, None])
     brought = jnp.sum(asked.outcome_mass[:, None] * losses, axis=-1)
     brought = brought - modes.penalty * kernel.cost(asked.contexts[:, None], places)

@@ -2,6 +2,7 @@
 
 - Points that never move, or a discrete reference measure: sums are exact, one level.
 - One feature: Gauss–Legendre panels that reach as far as moving the context can pay.
+- Categorical variables: sums over every combination of values, while these are few; else drawn.
 - Two features: a product of Gauss–Hermite or Laguerre rules.
 - More: scrambled Sobol points with random shifts, in independent replicates.
 - Two or more, where moving a context can pay many times the temperature, or pays most far away:
@@ -21,10 +22,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hedgerow.ambiguity import Problem
+from hedgerow.ambiguity import Kernels, Problem
 from hedgerow.certify.moments import MOST_PLACES, Modes
 from hedgerow.certify.scan import Scan, scan_around
-from hedgerow.kernels import GaussQuadrature, Nodes, Reference, Scattered, Sobol
+from hedgerow.kernels import (
+    AbstractKernel,
+    GaussQuadrature,
+    Nodes,
+    Reference,
+    Scattered,
+    Sobol,
+)
 from hedgerow.rules import FittedRule
 
 REPLICATES = 8
@@ -103,11 +111,18 @@ class NodePlanner:
         if isinstance(outcome_nodes, GaussQuadrature) and 16 * 2**level > self._most:
             return None
         contexts = min(self._total, MOST_CONTEXTS * 2**level)
-        near = epsilon if self._features > 1 else None
-        if self._features == 1:
+        crossed = self._kernel.summed()
+        numbers = len(self._kernel.continuous)
+        near = epsilon if numbers > 1 else None
+        if numbers == 0 and crossed is not None:
+            nodes, n = GaussQuadrature(1), 1
+            plan = NodePlan(nodes, outcome_nodes, 1, contexts, outcome_nodes is not None)
+            if level and not plan.settles:
+                return None
+        elif numbers == 1 and crossed is not None:
             nodes, n = self._panels(level, epsilon, max(seen.reach for seen in scans))
             plan = NodePlan(nodes, outcome_nodes, 1, contexts, True)
-        elif self._features == 2 and not steep:
+        elif self._is_product(numbers, crossed) and not steep:
             nodes, n = self._product(level)
             if nodes is None:
                 return None
@@ -115,8 +130,10 @@ class NodePlanner:
         else:
             plan, n = self._drawn(level, scans[-1], steep, outcome_nodes, contexts, near)
         plan = plan._replace(level=level)
+        n *= crossed or 1
         if outcome_nodes is not None:
-            n *= outcome_nodes.n * self.problem.one_loss().terms
+            panels = 2 * (getattr(outcome_nodes, "panels", None) or 0.5)
+            n *= round(outcome_nodes.n * panels) * self.problem.one_loss().terms
         effort = plan.contexts * plan.replicates * n * self.problem.nominal.most_outcomes
         effort *= 1 if plan.modes is None else 1 + MOST_PLACES
         return plan if level < 2 or effort <= MOST_EXPONENTS else None
@@ -176,6 +193,10 @@ class NodePlanner:
                 "reference measures: leave reference out."
             )
 
+    def _is_product(self, numbers: int, crossed: int | None) -> bool:
+        """Whether a product of two Gauss rules serves."""
+        return numbers == 2 and crossed is not None and self._kernel.gauss(1) is not None
+
     def _outcome_nodes(self, level: int) -> GaussQuadrature | Sobol | None:
         """Nodes around outcomes, if the loss needs any."""
         kernels, loss = self.problem.kernels, self.problem.one_loss()
@@ -183,24 +204,31 @@ class NodePlanner:
             return None
         if self.problem.nominal.outcomes.shape[1] > 1:
             return Sobol(32 * 2**level)
-        return GaussQuadrature(16 * 2**level)
+        kernel = kernels.outcome
+        if kernel.gauss(1) is not None or not np.any(np.asarray(kernel.lebesgue)):
+            return GaussQuadrature(16 * 2**level)
+        if kernel.by_coordinate() is None:
+            return Sobol(32 * 2**level)
+        # a tilt may lead beyond the kernel's own reach: every level looks further, and closer
+        reach = float(np.max(np.asarray(kernel.reach) / np.asarray(kernel.scale)))
+        return GaussQuadrature(16, 8 * 3**level, np.float64(reach * 1.5**level))
 
     def _product(self, level: int) -> tuple[GaussQuadrature | None, int]:
         """A product rule for two features, and how many nodes it has; None beyond the largest."""
         n = PRODUCT_NODES * 2**level
         if n > self._most:
             return None, 0
-        return GaussQuadrature(n), (n if self._order == 2 else 2 * n) ** 2
+        points, _ = self._kernel.gauss(n) or ((), ())
+        return GaussQuadrature(n), len(points) ** 2
 
     @property
-    def _order(self) -> int:
-        kernels = self.problem.kernels
-        return 2 if kernels is None else kernels.context.order
+    def _kernel(self) -> AbstractKernel:
+        return _moving(self.problem).context
 
     @property
     def _most(self) -> int:
         """The largest Gauss rule whose weights do not underflow."""
-        return MOST_HERMITE if self._order == 2 else MOST_LAGUERRE
+        return MOST_LAGUERRE if self._kernel.order == 1 else MOST_HERMITE
 
     def _panels(self, level: int, epsilon: float, far: float) -> tuple[GaussQuadrature, int]:
         """Panels around a single feature, and how many nodes they have.
@@ -208,10 +236,21 @@ class NodePlanner:
         They reach as far as moving pays and, beyond that, twelve standard deviations (forty
         widths).
         """
-        width = math.sqrt(epsilon / 2) if self._order == 2 else epsilon
-        reach = far + (12.0 if self._order == 2 else 40.0) * width
+        scale = np.asarray(self._kernel.scale)
+        scale = np.where(scale > 0, scale, 1.0)
+        width, beyond = (
+            float(np.max(np.asarray(length) / scale))
+            for length in (self._kernel.width, self._kernel.reach)
+        )
+        width, reach = max(width, 1e-300), far + beyond
         panels = 2 ** (level + math.ceil(math.log2(reach / (PANEL_WIDTHS * width))))
         return GaussQuadrature(PANEL_NODES, panels, np.float64(reach)), 2 * panels * PANEL_NODES
+
+
+def _moving(problem: Problem) -> Kernels:
+    if problem.kernels is None:
+        raise ValueError("A model that moves points needs kernels; its `kernels` gave none.")
+    return problem.kernels
 
 
 def _steep(temperature: float, seen: Scan) -> bool:

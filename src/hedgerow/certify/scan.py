@@ -86,6 +86,7 @@ def scan_around(
         ]
     )
     moved = np.concatenate([np.ones((2 * len(homes), homes.shape[1]), bool), alone])
+    moved = moved & scan.movable
     common = np.where(moved, places, homes[:, None])
     shared = scan.net(common)
 
@@ -123,9 +124,14 @@ class _Scanner:
         most = min(len(contexts), ASKED)
         asked = ((np.arange(most) + rng.random()) * len(contexts) / most).astype(int)
         self.homes = contexts[asked]
-        self.order, self._penalty = kernel.order, penalty
+        self.order, self._penalty = float(kernel.order), penalty
+        self._kernel = jax.tree.map(np.asarray, kernel)
         self._scale, self._width = np.asarray(kernel.scale), np.asarray(kernel.width)
+        self.movable = np.asarray(kernel.movable)
         self._low, self._high = contexts.min(axis=0), contexts.max(axis=0)
+        self._ends = None
+        if kernel.low is not None:
+            self._ends = np.asarray(kernel.low), np.asarray(kernel.high)
         self._rule, self._loss = rule, setting.loss
         start, count = nominal.start[asked][:, None], nominal.count[asked][:, None]
         slots = np.arange(ladder.near(int(count.max())))
@@ -151,7 +157,7 @@ class _Scanner:
 
     @property
     def moves(self) -> bool:
-        """Whether any feature can change."""
+        """Whether any feature can change by degrees."""
         return bool(np.any(self._scale > 0))
 
     def net(self, points: np.ndarray) -> np.ndarray:
@@ -159,9 +165,8 @@ class _Scanner:
         return self._mean_losses(points) - self._at_home - self._penalty * self.cost(points)
 
     def cost(self, points: np.ndarray) -> np.ndarray:
-        """‖(x − x̂)/s_x‖_p^p; features that never move cost nothing."""
-        scale = np.where(self._scale > 0, self._scale, np.inf)
-        return np.sum(np.abs((points - self.homes[:, None]) / scale) ** self.order, axis=-1)
+        """What moving costs; features that never move cost nothing."""
+        return self._kernel.cost(self.homes[:, None], points)
 
     def lines(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Points of each context along single features, and the features.
@@ -190,7 +195,7 @@ class _Scanner:
         value = np.concatenate(parts, axis=-1)
         placed = np.broadcast_to(homes[:, None, None], (*value.shape, homes.shape[1])).copy()
         np.put_along_axis(placed, feature[:, :, None, None], value[..., None], axis=-1)
-        return placed.reshape(len(homes), -1, homes.shape[1]), feature
+        return self._inside(placed.reshape(len(homes), -1, homes.shape[1])), feature
 
     def between(
         self, lines: np.ndarray, feature: np.ndarray, best: np.ndarray, rng: np.random.Generator
@@ -211,7 +216,7 @@ class _Scanner:
         points = np.repeat(self.homes[:, None], ASKED, axis=1)
         points[each, :, along] = low + (high - low) * _strata(rng, (len(each), ASKED))
         points[each, 0, along] = at[:, 0]
-        return points, np.arange(points.shape[-1]) == along[:, None]
+        return self._inside(points), np.arange(points.shape[-1]) == along[:, None]
 
     def uphill(
         self, along: np.ndarray, feature: np.ndarray, rng: np.random.Generator
@@ -225,7 +230,12 @@ class _Scanner:
         free = self._scale > 0
         least = np.min(self._width[free] / self._scale[free])
         distance = least * (FAR / least) ** _strata(rng, (len(slopes), ASKED))
-        return self.homes[:, None] + distance[..., None] * (slopes * self._scale)[:, None]
+        far = self.homes[:, None] + distance[..., None] * (slopes * self._scale)[:, None]
+        return self._inside(far)
+
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """Points cut to the support."""
+        return points if self._ends is None else np.clip(points, *self._ends)
 
     def _mean_losses(self, points: np.ndarray) -> np.ndarray:
         """Mean loss of each context's outcomes under the decisions at its points."""

@@ -22,18 +22,17 @@ from scipy.stats import qmc
 
 from hedgerow import _checks
 from hedgerow._components import Component
-from hedgerow.kernels.kernel import NEVER, Kernel
+from hedgerow.kernels.base import AbstractKernel, Weighted
+from hedgerow.kernels.tilted import NEVER
 
 Centres = Float[Array, "*b d"]
-Weighted = tuple[Float[Array, "*b n d"], Float[Array, "*b n"]]
-"""Nodes around each centre, and their log-weights."""
 
 
 class Nodes(Component):
     """A rule that hands out nodes and log-weights around centres (abstract)."""
 
     @abstractmethod
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return nodes (…, n, d) and log-weights (…, n) for each centre (…, d)."""
 
     def reference(self) -> Reference | None:
@@ -50,17 +49,9 @@ class MonteCarlo(Nodes):
         """There must be at least one node."""
         _checks.count("n", self.n)
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Draw n nodes per centre."""
-        shape = (*centre.shape[:-1], self.n, centre.shape[-1])
-        if kernel.low is None:
-            draw = jax.random.laplace if kernel.order == 1 else jax.random.normal
-            nodes = centre[..., None, :] + kernel.width * draw(key, shape, centre.dtype)
-        else:
-            tiny = jnp.finfo(centre.dtype).tiny
-            uniform = jax.random.uniform(key, shape, centre.dtype, minval=tiny)
-            nodes = kernel.from_uniform(centre[..., None, :], uniform)
-        return nodes, jnp.full(shape[:-1], -math.log(self.n), centre.dtype)
+        return kernel.draw(key, centre, self.n)
 
 
 class Sobol(Nodes):
@@ -81,7 +72,7 @@ class Sobol(Nodes):
         """There must be at least one node."""
         _checks.count("n", self.n)
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Shift the one scrambled point set for each centre."""
         dimension = centre.shape[-1]
         sequence = qmc.Sobol(dimension, scramble=True, rng=self.seed)
@@ -89,8 +80,7 @@ class Sobol(Nodes):
         shift = jax.random.uniform(key, (*centre.shape[:-1], 1, dimension), centre.dtype)
         edge = jnp.finfo(centre.dtype).epsneg
         uniform = jnp.clip((jnp.asarray(points, centre.dtype) + shift) % 1, edge, 1 - edge)
-        nodes = kernel.from_uniform(centre[..., None, :], uniform)
-        return nodes, jnp.full(nodes.shape[:-1], -math.log(self.n), centre.dtype)
+        return kernel.spread(centre, uniform)
 
 
 class GaussQuadrature(Nodes):
@@ -123,39 +113,52 @@ class GaussQuadrature(Nodes):
         if self.panels is not None:
             _checks.count("panels", self.panels)
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return the product rule; ``key`` is not used."""
-        offsets, log_weights = self._per_coordinate(kernel, centre)
-        per_axis, dimension = offsets.shape[-2:]
+        exact = kernel.all_nodes(centre)
+        if exact is not None:
+            return exact
+        axes = kernel.continuous
+        offsets, log_weights = self._per_coordinate(kernel.smooth, centre)
+        per_axis, dimension = offsets.shape[-2], len(axes)
         if per_axis**dimension > self.MOST:
             raise ValueError(
                 f"Gauss quadrature with {per_axis} nodes in each of {dimension} coordinates would "
                 f"need {per_axis**dimension} nodes; use Sobol or MonteCarlo nodes instead."
             )
-        grid = np.array(list(itertools.product(range(per_axis), repeat=dimension)))
-        axes = np.arange(dimension)
-        nodes = centre[..., None, :] + offsets[..., grid, axes]
-        return nodes, jnp.sum(log_weights[..., grid, axes], axis=-1)
-
-    def _per_coordinate(self, kernel: Kernel, centre: Array) -> tuple[Array, Array]:
-        """Offsets and log-weights (…, nodes, d) along each coordinate."""
-        if kernel.low is not None or self.panels is not None:
-            return self._legendre(kernel, centre, self.panels or 8)
-        if kernel.order == 2:
-            points, weights = np.polynomial.hermite.hermgauss(self.n)
-            points, weights = points * math.sqrt(2), weights / math.sqrt(math.pi)
+        grid = np.array(list(itertools.product(range(per_axis), repeat=dimension)), int)
+        if dimension < centre.shape[-1]:
+            moved = jnp.zeros((*centre.shape[:-1], len(grid), centre.shape[-1]), centre.dtype)
+            nodes = centre[..., None, :] + moved.at[..., axes].set(offsets[..., grid, axes])
         else:
-            half, half_weights = np.polynomial.laguerre.laggauss(self.n)
-            points = np.concatenate([-half[::-1], half])
-            weights = np.concatenate([half_weights[::-1], half_weights]) / 2
+            nodes = centre[..., None, :] + offsets[..., grid, axes]
+        log_weights = jnp.sum(log_weights[..., grid, axes], axis=-1)
+        if kernel.summed() is None:
+            raise ValueError(
+                "Gauss quadrature would sum over too many combinations of categorical values; use "
+                "Sobol or MonteCarlo nodes instead."
+            )
+        return kernel.crossed(centre, nodes, log_weights)
+
+    def _per_coordinate(self, kernel: AbstractKernel, centre: Array) -> tuple[Array, Array]:
+        """Offsets and log-weights (…, nodes, d) along each coordinate."""
+        rule = None if self.panels is not None else kernel.gauss(self.n)
+        if rule is None:
+            return self._legendre(kernel, centre, self.panels or 8)
+        points, log_weights = rule
         offsets = jnp.asarray(points, centre.dtype)[:, None] * kernel.width
-        log_weights = np.log(np.maximum(weights, np.finfo(np.float64).tiny))
         log_weights = jnp.asarray(log_weights, centre.dtype)  # the weights underflow float32
         shape = (*centre.shape[:-1], len(points), centre.shape[-1])
         return jnp.broadcast_to(offsets, shape), jnp.broadcast_to(log_weights[:, None], shape)
 
-    def _legendre(self, kernel: Kernel, centre: Array, panels: int) -> tuple[Array, Array]:
-        reach = (40.0 if kernel.order == 1 else 12.0) * kernel.width
+    def _legendre(self, kernel: AbstractKernel, centre: Array, panels: int) -> tuple[Array, Array]:
+        along = kernel.by_coordinate()
+        if along is None:
+            raise ValueError(
+                "Gauss quadrature needs a kernel whose coordinates are independent, and with "
+                "norm= over several columns they are not; use Sobol or MonteCarlo nodes instead."
+            )
+        reach = kernel.reach
         if self.reach is not None:
             reach = self.reach * kernel.scale
         low, high = kernel.bounds(centre)
@@ -167,8 +170,7 @@ class GaussQuadrature(Nodes):
         halves = []
         for edge in (low[..., None, :], high[..., None, :]):
             length = jnp.abs(edge)
-            distance = unit * length / jnp.where(kernel.width > 0, kernel.width, 1.0)
-            log_density = -distance if kernel.order == 1 else -(distance**2) / 2
+            log_density = along.exponent(unit * length)
             log_length = jnp.log(jnp.where(length > 0, length, 1.0))
             log_weight = jnp.where(length > 0, log_unit[:, None] + log_length + log_density, NEVER)
             halves.append((unit * edge, log_weight))
@@ -191,23 +193,26 @@ class Reference(Nodes):
     points: Array | np.ndarray
     weights: Array | np.ndarray | None = None
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Return the reference points with normalised kernel weights; ``key`` is not used."""
         log_weights = jax.nn.log_softmax(self._log_terms(kernel, centre), axis=-1)
         points = jnp.asarray(self.points, centre.dtype)
-        return jnp.where(kernel.scale > 0, points, centre[..., None, :]), log_weights
+        return jnp.where(kernel.pinned, centre[..., None, :], points), log_weights
 
     def reference(self) -> Reference:
         """Itself."""
         return self
 
-    def log_normaliser(self, kernel: Kernel, centre: Float[Array, "*b d"]) -> Float[Array, "*b"]:
+    def log_normaliser(
+        self, kernel: AbstractKernel, centre: Float[Array, "*b d"]
+    ) -> Float[Array, "*b"]:
         """Log Σ_j ν_j exp(−‖(u_j − c)/s‖_p^p / ε)."""
         return jax.nn.logsumexp(self._log_terms(kernel, centre), axis=-1)
 
-    def _log_terms(self, kernel: Kernel, centre: Array) -> Array:
+    def _log_terms(self, kernel: AbstractKernel, centre: Array) -> Array:
         points = jnp.asarray(self.points, centre.dtype)
         log_terms = -kernel.cost(centre[..., None, :], points) / kernel.epsilon
+        log_terms = jnp.where(kernel.within(centre[..., None, :], points), log_terms, NEVER)
         if self.weights is None:
             return log_terms
         return log_terms + jnp.log(jnp.asarray(self.weights, centre.dtype))
@@ -222,7 +227,7 @@ class Anchored(Nodes):
     traced = ("nodes",)
     nodes: Nodes
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Append the centre."""
         return _with_weightless(self.nodes(kernel, centre, key), centre[..., None, :])
 
@@ -239,9 +244,9 @@ class Scattered(Nodes):
     places: Any
     moved: Any
 
-    def __call__(self, kernel: Kernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
+    def __call__(self, kernel: AbstractKernel, centre: Centres, key: PRNGKeyArray) -> Weighted:
         """Append the places; pinned coordinates are the centre's as well."""
-        moved = jnp.asarray(self.moved) & (kernel.scale > 0)
+        moved = jnp.asarray(self.moved) & kernel.movable
         places = jnp.where(moved, jnp.asarray(self.places, centre.dtype), centre[..., None, :])
         return _with_weightless(self.nodes(kernel, centre, key), places)
 

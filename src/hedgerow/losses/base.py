@@ -30,7 +30,7 @@ from hedgerow import _checks
 from hedgerow._components import ABSENT, Component
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import AbstractKernel, kernel_of
 from hedgerow.losses.bends import Bend
 from hedgerow.losses.columns import Column, named_columns
 from hedgerow.losses.constants import descend_to_best
@@ -223,24 +223,24 @@ class Loss(Component):
             self.replace(outcome_support=None), outcome_unit, decision_unit, loss_unit
         )
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """Return inner expectations under a kernel like this one, if they are known."""
         return None
 
-    def outcome_cost(self, order: int, scale: Any) -> Kernel:
+    def outcome_cost(self, order: float, scale: Any, norm: float | None = None) -> AbstractKernel:
         """The cost of moving outcomes within the support, as a kernel; its ε is not used."""
         support: Any = self.support_for(len(scale)) or (None, None)
-        return Kernel(order, jnp.ones(()), scale, *support)
+        return kernel_of(order, norm, jnp.ones(()), scale, *support)
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
-        """Return (z, y, penalty) → the u that attains sup_u { Ψ(z, u) − λ‖(u − y)/s‖_p^p }.
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
+        """Return (z, y, penalty) → the u that attains sup_u { Ψ(z, u) − λ·cost(y, u) }.
 
-        ``cost`` brings the order p, the scales s and the support; its ε is not used. None: the
-        supremum is climbed.
+        ``cost`` brings order, norm, scales and support; its ε is not used. None: the supremum is
+        climbed.
         """
         return None
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array] | None:
         """Return decisions (…, k) → the penalty above which their loss is outweighed by the cost.
 
         None where that is the same for all decisions; else ``smallest_penalty`` is what the most
@@ -256,7 +256,9 @@ class Loss(Component):
         """
         return None
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
         """Penalty above which the robust value is finite (paper: condit-1); inf if none is.
 
         Here by probing: how fast Ψ grows per unit of transport cost along rays from the median
@@ -288,9 +290,9 @@ class RescaledLoss(Loss):
         """The loss's own, in working units."""
         return self.loss.decisions_for(n_outcomes).in_units(self.z_unit)
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """The loss's own: asked in its units, answered in working ones."""
-        own = self.loss.closed_moments(self._restated(kernel))
+        own = self.loss.closed_moments(kernel.stretched(self.y_unit))
         if own is None:
             return None
         draw = own.tilted_outcome
@@ -300,14 +302,14 @@ class RescaledLoss(Loss):
             own.terms,
         )
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """The loss's own, likewise."""
-        own = self.loss.best_response(self._restated(cost))
+        own = self.loss.best_response(cost.stretched(self.y_unit))
         return own and (lambda z, y, penalty: own(*self._own(z, y, penalty)) / self.y_unit)
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array] | None:
         """The loss's own, likewise."""
-        own = self.loss.needed_penalty(self._restated(cost))
+        own = self.loss.needed_penalty(cost.stretched(self.y_unit))
         return own and (lambda z: own(z * self.z_unit) / self.loss_unit)
 
     def decision_slopes(self) -> tuple[Any, Any] | None:
@@ -321,13 +323,6 @@ class RescaledLoss(Loss):
     def _own(self, z: Array, y: Array, price: Any) -> tuple[Array, Array, Any]:
         """A decision, an outcome and a temperature or penalty in the loss's own units."""
         return z * self.z_unit, y * self.y_unit, self.loss_unit * price
-
-    def _restated(self, kernel: Kernel) -> Kernel:
-        """The kernel in the loss's own units."""
-        low, high = (
-            None if end is None else end * self.y_unit for end in (kernel.low, kernel.high)
-        )
-        return Kernel(kernel.order, kernel.epsilon, kernel.scale * self.y_unit, low, high)
 
 
 def namespace(*arrays: Any) -> Any:

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from hedgerow.kernels.kernel import NEVER, Kernel, invert
+from hedgerow.kernels import NEVER, AbstractKernel, invert
 
 NOWHERE_NEAR = 1e8
 """In widths of the kernel: where a piece without slope would meet a threshold."""
@@ -38,7 +38,7 @@ class Pieces(NamedTuple):
     All have the shape (…, 1): a single outcome. An end of None is infinite.
     """
 
-    kernel: Kernel
+    kernel: AbstractKernel
     centre: Array
     anchor: Array
     each: list[tuple[Any, Any, Any, Any]]
@@ -47,7 +47,7 @@ class Pieces(NamedTuple):
     def of(
         cls,
         bend: Bend,
-        kernel: Kernel,
+        kernel: AbstractKernel,
         z: Array,
         y: Array,
         threshold: Array,
@@ -61,7 +61,8 @@ class Pieces(NamedTuple):
         """
         kink, (below, above) = bend.kink(z), slopes
         gap = threshold - bend.cost
-        far = NOWHERE_NEAR * jnp.max(kernel.width)
+        width = jnp.max(kernel.width)
+        far = NOWHERE_NEAR * jnp.where(width > 0, width, 1.0)
 
         def reach(slope: Any) -> Array:
             """How far from the kink costs with this slope stay below the threshold."""
@@ -91,7 +92,8 @@ class Pieces(NamedTuple):
         """The points below which this share of the tilted mass lies, by bisection."""
         steepest = jnp.abs(jnp.stack([jnp.max(jnp.abs(piece[0])) for piece in self.each])).max()
         ends = self.kernel.tilted_ends(steepest, self.centre)
-        return invert(self._log_mass_below, self.log_mass() + log_share, ends)
+        found = invert(self._log_mass_below, self.log_mass() + log_share, ends)
+        return self.kernel.settled(found)
 
     def _log_mass_below(self, u: Array | None) -> Array:
         masses = []

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import ClosedMoments, Loss, namespace, thinned
 from hedgerow.losses.columns import bound, parameters
 from hedgerow.programs import program
@@ -157,7 +157,7 @@ class RowLoss(Loss):
         """Return the loss in units, with its columns in them, for rows to be put in again."""
         return self.loss.in_units(outcome_unit, decision_unit, loss_unit)
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """Each row's own."""
         own = self._first.closed_moments(kernel)
         if own is None:
@@ -177,7 +177,7 @@ class RowLoss(Loss):
             own.terms,
         )
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Each row's own."""
         if self._first.best_response(cost) is None:
             return None
@@ -187,12 +187,14 @@ class RowLoss(Loss):
 
         return lambda z, y, penalty: self._each(partial(respond, penalty=penalty), z, y)
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
         """What the row needs that needs most, among the telling ones."""
         rows: list[Any] = self.telling()
         return max(row._first.smallest_penalty(cost, constant, outcomes) for row in rows)
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array] | None:
         """What the row needs that needs most."""
         if self._first.needed_penalty(cost) is None:
             return None

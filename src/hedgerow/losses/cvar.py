@@ -28,7 +28,7 @@ from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free, Product
 from hedgerow.describe.numbers import percent
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss, namespace, thinned
 from hedgerow.losses.bends import Bend, Pieces
 from hedgerow.losses.columns import named_columns
@@ -181,26 +181,28 @@ class CVaR(Loss):
         at = None if self.threshold is None else self.threshold / loss_unit
         return self.replace(loss=own, threshold=at)
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """Where the loss has two linear pieces in a single outcome, this has four."""
         moments = self.moments_at(kernel)
         return moments and ClosedMoments(
             lambda z, y, t: moments.log_moment(self.threshold, z, y, t),
             lambda u, z, y, t: moments.tilted_outcome(self.threshold, u, z, y, t),
-            4,
+            4 * kernel.terms,
         )
 
-    def moments_at(self, kernel: Kernel) -> _Moments | None:
+    def moments_at(self, kernel: AbstractKernel) -> _Moments | None:
         """Expectations for any threshold; None: not known."""
         bend = self.loss.bend() if kernel.scale.shape[0] == 1 else None
-        return None if bend is None else _Moments(self, bend, kernel)
+        return (
+            None if bend is None or kernel.by_coordinate() is None else _Moments(self, bend, kernel)
+        )
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """The worse of what is worst for costs in the tail, and for those below it."""
         respond = self.response_at(cost)
         return respond and (lambda z, y, penalty: respond(self.threshold, z, y, penalty))
 
-    def response_at(self, cost: Kernel) -> Callable[[Any, Array, Array, Any], Array] | None:
+    def response_at(self, cost: AbstractKernel) -> Callable[[Any, Array, Array, Any], Array] | None:
         """The worst outcome for any threshold; None: not known."""
         own = self.loss.best_response(cost)
         if own is None:
@@ -216,17 +218,19 @@ class CVaR(Loss):
             # what counts for nothing below the threshold is not worth moving for
             flat = jnp.asarray(below) <= 0
             other = own(z, y, penalty / jnp.where(flat, above, below))
-            other = jnp.where(flat, y, jnp.broadcast_to(other, best.shape))
+            other = jnp.where(flat, cost.settled(y), jnp.broadcast_to(other, best.shape))
             return jnp.where((gain(best) >= gain(other))[..., None], best, other)
 
         return respond
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array] | None:
         """What the loss needs, as many times as it counts in the tail."""
         own = self.loss.needed_penalty(cost)
         return own and (lambda z: self.slopes[1] * own(z))
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
         """Likewise."""
         return float(self.slopes[1]) * self.loss.smallest_penalty(cost, constant, outcomes)
 
@@ -363,26 +367,28 @@ class JointCVaR(Loss):
             self.replace(given=own), np.ones(len(outcome_unit)), threshold, np.float64(1.0)
         )
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """As CVaR at each threshold."""
         moments = self.given.moments_at(kernel)
         return moments and ClosedMoments(
             lambda z, y, t: moments.log_moment(z[..., :1], z[..., 1:], y, t),
             lambda u, z, y, t: moments.tilted_outcome(z[..., :1], u, z[..., 1:], y, t),
-            4,
+            4 * kernel.terms,
         )
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """As CVaR at each threshold."""
         respond = self.given.response_at(cost)
         return respond and (lambda z, y, penalty: respond(z[..., 0], z[..., 1:], y, penalty))
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array] | None:
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array] | None:
         """As CVaR."""
         own = self.given.needed_penalty(cost)
         return own and (lambda z: own(z[..., 1:]))
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
         """As CVaR."""
         return self.given.smallest_penalty(cost, constant[1:], outcomes)
 
@@ -400,7 +406,7 @@ class _Moments(NamedTuple):
 
     cvar: CVaR
     bend: Bend
-    kernel: Kernel
+    kernel: AbstractKernel
 
     def log_moment(self, threshold: Any, z: Array, y: Array, temperature: Any) -> Array:
         """The threshold's own value, and four masses."""

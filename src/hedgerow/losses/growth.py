@@ -8,11 +8,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from hedgerow.kernels import Kernel
+from hedgerow.kernels import AbstractKernel
 
 
 def probed_penalty(
-    loss: Callable[[Any, Any], Any], cost: Kernel, constant: np.ndarray, outcomes: np.ndarray
+    loss: Callable[[Any, Any], Any],
+    cost: AbstractKernel,
+    constant: np.ndarray,
+    outcomes: np.ndarray,
 ) -> float:
     """Penalty above which Ψ less the cost of moving outcomes is bounded; inf if none is.
 
@@ -26,7 +29,7 @@ def probed_penalty(
     moved = middle + radii[:, None, None] * directions * scale
     with jax.enable_x64(True):
         growth = np.asarray(loss(constant, moved)) - np.asarray(loss(constant, middle))
-    steps = np.sum(np.abs(directions) ** cost.order, axis=-1)
+    steps = np.asarray(cost.ray_cost(directions * scale))
     near, far = growth / (radii[:, None] ** cost.order * steps)
     if not np.all(np.isfinite([near, far])):
         return np.inf
@@ -36,7 +39,7 @@ def probed_penalty(
     return float(np.max(np.where(far < near / 10, 0.0, np.maximum(far, 0.0))))
 
 
-def _open_directions(cost: Kernel) -> np.ndarray:
+def _open_directions(cost: AbstractKernel) -> np.ndarray:
     """Coordinate directions and diagonals along which the outcome support is unbounded."""
     falling, rising = (np.asarray(scale) > 0 for scale in cost.open_scales)
     dimension = len(falling)

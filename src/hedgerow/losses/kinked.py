@@ -20,13 +20,15 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
-from hedgerow.kernels.kernel import NEVER, Kernel, Points, invert, log_add
+from hedgerow.kernels.base import Points, invert
+from hedgerow.kernels.tilted import NEVER, log_add
 
 
 class Kinked(NamedTuple):
     """A kernel around a centre, tilted by the slope ``below`` the kink and the one ``above`` it."""
 
-    kernel: Kernel
+    kernel: Any
+    """One whose coordinates are known (``AbstractKernel.by_coordinate``)."""
     centre: Points
     kink: Points
     below: Any
@@ -59,11 +61,11 @@ class Kinked(NamedTuple):
             return log_add(low, jnp.where(u > kink, rest, NEVER))
 
         ends = kernel.tilted_ends(jnp.maximum(-self.below, self.above), centre)
-        return invert(log_mass_below, self.log_mass() + log_share, ends)
+        return kernel.settled(invert(log_mass_below, self.log_mass() + log_share, ends))
 
 
 @jax.custom_jvp
-def _log_mass(kernel: Kernel, centre: Any, kink: Any, below: Any, above: Any) -> Array:
+def _log_mass(kernel: Any, centre: Any, kink: Any, below: Any, above: Any) -> Array:
     return log_add(*_pieces(kernel, centre, kink, below, above))
 
 
@@ -87,7 +89,7 @@ def _log_mass_derivative(
     if not all(isinstance(leaf, SymbolicZero) for leaf in jax.tree_util.tree_leaves(moved)):
         moved = jax.tree_util.tree_map(_written_out, moved)
 
-        def at_kink(kernel: Kernel, centre: Array, below: Array, above: Array) -> Array:
+        def at_kink(kernel: Any, centre: Array, below: Array, above: Array) -> Array:
             return log_add(*_pieces(kernel, centre, kink, below, above))
 
         change = change + jax.jvp(at_kink, others, moved)[1]
@@ -101,7 +103,7 @@ def _written_out(change: Any) -> Any:
     return jnp.zeros(change.shape, cast(Any, change.dtype))
 
 
-def _pieces(kernel: Kernel, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:
+def _pieces(kernel: Any, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:
     """Logarithms of the integrals below the kink and above it."""
     return (
         kernel.log_tilted_mass(below, kink, None, kink, centre),

@@ -20,7 +20,7 @@ from jaxtyping import Array, Float
 
 from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import Loss, declared, namespace, thinned
 from hedgerow.losses.constants import best_size
 from hedgerow.losses.recourse import minimise_mean
@@ -134,8 +134,10 @@ class MaxAffine(Loss):
         slopes = namespace(self.decision_slope).asarray(self.decision_slope)
         return slopes.min(axis=0), slopes.max(axis=0)
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Move y for the piece that gains most when each is moved for its own sake."""
+        if cost.by_coordinate() is None:
+            return None
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
             slopes = jnp.asarray(self.outcome_slope)
@@ -148,48 +150,39 @@ class MaxAffine(Loss):
 
         return respond
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
-        """Largest s_y·|slope| along the directions the support leaves open for p = 1; 0 for p = 2.
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
+        """Largest dual norm of a piece's slopes, along open directions, for p = 1; 0 above.
 
         Only slopes that rise along the direction count.
         """
         slopes = np.asarray(self.outcome_slope)
-        return penalty_of_slopes(cost, (-slopes.min(axis=0), slopes.max(axis=0)))
+        return penalty_of_slopes(cost, (-slopes, slopes))
 
 
-def penalty_of_slopes(cost: Kernel, steepest: tuple[np.ndarray, np.ndarray]) -> float:
+def penalty_of_slopes(cost: AbstractKernel, steepest: tuple[Any, Any]) -> float:
     """Penalty that outweighs a piecewise-linear loss with these slopes as an outcome falls, rises.
 
-    Nothing counts in a direction that the support closes, and nothing at all beside squared costs.
+    One row of slopes for each piece, or the steepest of all. Nothing counts in a direction that the
+    support closes, and nothing at all beside costs of an order above 1.
     """
-    if cost.order == 2:
-        return 0.0
-    needed = 0.0
-    for scale, slope in zip(cost.open_scales, steepest, strict=True):
-        free = np.asarray(scale) > 0
-        needed = max(needed, float(np.max(np.asarray(scale)[free] * slope[free], initial=0.0)))
-    return needed
+    falling, rising = (np.maximum(np.asarray(slope), 0.0) for slope in steepest)
+    return float(np.max(cost.outweighing(falling, rising)))
 
 
 def move_along(
-    slope: Array, y: Array, cost: Kernel, penalty: Float[Array, ""]
+    slope: Array, y: Array, cost: AbstractKernel, penalty: Float[Array, ""]
 ) -> tuple[Array, Array]:
     """Best move per coordinate along an affine function with this slope, and what it gains.
 
-    For p = 2 function less cost peaks at y + slope·s²/(2λ), cut to the support; for p = 1 at y
-    itself or, if the slope exceeds λ/s, at an end of the support.
+    The cost must be one of independent coordinates.
     """
-    low, high = cost.bounds(y)
     free = cost.scale > 0
     price = jnp.where(free, penalty / jnp.where(free, cost.scale, 1.0) ** cost.order, 0.0)
 
     def gain(move: Array) -> Array:
         return slope * move - price * jnp.abs(move) ** cost.order
 
-    if cost.order == 2:
-        move = jnp.clip(jnp.where(free, slope / jnp.where(free, 2 * price, 1.0), 0.0), low, high)
-        return move, gain(move)
-    end = jnp.where(slope > 0, high, low)
-    end = jnp.where(free & jnp.isfinite(end), end, 0.0)
-    move = jnp.where(gain(end) > 0, end, 0.0)
+    move = cost.by_coordinate().best_move(slope, y, penalty)
     return move, gain(move)

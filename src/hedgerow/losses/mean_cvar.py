@@ -21,7 +21,7 @@ from jaxtyping import Array
 from hedgerow import _checks
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import ClosedMoments, namespace
 from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import move_along
@@ -101,7 +101,7 @@ class MeanCVaR(PortfolioLoss):
         risk = self.replace(return_weight=0.0).of_return(returns, constant[0])
         return float(mass @ risk + mass @ returns)
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments | None:
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
         """Under Gaussian kernels, where the return is Gaussian."""
         if not kernel.gaussian:
             return None
@@ -109,7 +109,7 @@ class MeanCVaR(PortfolioLoss):
             partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel)
         )
 
-    def _log_moment(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Array:
+    def _log_moment(self, kernel: AbstractKernel, z: Array, y: Array, temperature: Any) -> Array:
         """Mass of both pieces, each tilted by its slope from where they meet."""
         tilted = self._of_return(kernel, z, y, temperature)
         from_kink = tilted.log_mass()
@@ -117,7 +117,7 @@ class MeanCVaR(PortfolioLoss):
         return at_kink + from_kink[..., 0]
 
     def _tilted_outcome(
-        self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any
+        self, kernel: AbstractKernel, uniform: Array, z: Array, y: Array, temperature: Any
     ) -> Array:
         """Draw from the kernel, then replace what it says of r by the same quantile of r's tilt."""
         tilted = self._of_return(kernel, z, y, temperature)
@@ -128,15 +128,17 @@ class MeanCVaR(PortfolioLoss):
         per_return = kernel.width**2 * z[..., 1:] / width**2
         return y + moved + per_return * (r - tilted.centre - along)
 
-    def _of_return(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Kinked:
+    def _of_return(self, kernel: AbstractKernel, z: Array, y: Array, temperature: Any) -> Kinked:
         """The kernel of r itself, tilted by the loss; a last axis of one."""
         scale = jnp.sqrt(jnp.sum((z[..., 1:] * kernel.scale) ** 2, axis=-1, keepdims=True))
         own = eqx.tree_at(lambda k: k.scale, kernel, scale)
         slopes = -self._steepest / temperature, -self.return_weight / temperature
         return Kinked(own, return_of(z, y)[..., None], -z[..., :1], *slopes)
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """The better of two affine pieces, each moved for its own sake."""
+        if cost.by_coordinate() is None:
+            return None
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
             weight = jnp.stack([jnp.asarray(self.return_weight, z.dtype), self._steepest])
@@ -149,23 +151,28 @@ class MeanCVaR(PortfolioLoss):
 
         return respond
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array]:
-        """(ω + 1/α)·max s_i w_i over the returns that can fall without end (p = 1)."""
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array]:
+        """(ω + 1/α) times the dual norm of s_i w_i over returns that can fall without end (p = 1).
+
+        With coordinates by themselves that is max s_i w_i.
+        """
 
         def needed(z: Array) -> Array:
-            if cost.order == 2:
-                return jnp.zeros_like(z[..., 0])
-            falling, _ = cost.open_scales
-            return self._steepest * jnp.max(z[..., 1:] * falling, axis=-1)
+            falling = self._steepest * z[..., 1:]
+            return cost.outweighing(falling, jnp.zeros_like(falling))
 
         return needed
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
-        """What the portfolio with the least max s_i w_i needs: (ω + 1/α)/Σ s_i⁻¹ (p = 1)."""
-        falling = np.asarray(cost.open_scales[0])
-        if cost.order == 2 or not np.all(falling):
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
+        """What the portfolio with the least dual norm of s_i w_i needs (p = 1).
+
+        With coordinates by themselves that is (ω + 1/α)/Σ s_i⁻¹.
+        """
+        if cost.order > 1:
             return 0.0
-        return float(self._steepest) / float(np.sum(1 / falling))
+        return float(self._steepest) * cost.least_slope(np.asarray(cost.open_scales[0]))
 
     @property
     def _steepest(self) -> Any:

@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 from hedgerow import _checks
 from hedgerow.describe.numbers import number
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import Kernel, invert
+from hedgerow.kernels import AbstractKernel, invert
 from hedgerow.losses.base import ClosedMoments
 from hedgerow.losses.portfolio import PortfolioLoss, return_of
 from hedgerow.losses.recourse.warm_solver import silent_highs
@@ -118,14 +118,16 @@ class MeanVariance(PortfolioLoss):
         """Variance of the best constant portfolio: the loss itself may be 0 or negative."""
         return float(mass @ (outcomes @ constant[1:] - constant[0]) ** 2)
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments:
-        """In closed form under Gaussian kernels, by one quadrature under others."""
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
+        """In closed form under Gaussian kernels, by one quadrature under cut or Laplace ones."""
+        if kernel.squared() is None:
+            return None
         terms = kernel.scale.shape[0] * (1 if kernel.gaussian else NODES)
         return ClosedMoments(
             partial(self._log_moment, kernel), partial(self._tilted_outcome, kernel), terms
         )
 
-    def _log_moment(self, kernel: Kernel, z: Array, y: Array, temperature: Any) -> Array:
+    def _log_moment(self, kernel: AbstractKernel, z: Array, y: Array, temperature: Any) -> Array:
         """Gaussian integral of a quadratic, or the mean of exponentials over g."""
         if kernel.gaussian:
             tilted = self._gaussian(z, y, kernel, temperature)
@@ -136,7 +138,7 @@ class MeanVariance(PortfolioLoss):
         return base + jax.nn.logsumexp(log_weights + moments, axis=-1)
 
     def _tilted_outcome(
-        self, kernel: Kernel, uniform: Array, z: Array, y: Array, temperature: Any
+        self, kernel: AbstractKernel, uniform: Array, z: Array, y: Array, temperature: Any
     ) -> Array:
         """Draw from the kernel and stretch along Σw (Gaussian), or draw g, then each asset."""
         w = z[..., 1:]
@@ -171,7 +173,7 @@ class MeanVariance(PortfolioLoss):
             log_mass_below, total + jnp.log(uniform), kernel.tilted_ends(jnp.abs(slope), y)
         )
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array] | None:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Move along s²w, where r changes most per cost: by Δ = (m − z₀ − ω/2)/(λ/q − 1).
 
         For squared costs on an unbounded support.
@@ -189,24 +191,32 @@ class MeanVariance(PortfolioLoss):
 
         return respond
 
-    def needed_penalty(self, cost: Kernel) -> Callable[[Array], Array]:
-        """Σ (s_i w_i)² for p = 2; for p = 1 none suffices while a return can run away."""
+    def needed_penalty(self, cost: AbstractKernel) -> Callable[[Array], Array]:
+        """The squared dual norm of s_i w_i for p = 2, as Σ (s_i w_i)²; none is needed above.
+
+        Below, none suffices while a return can run away.
+        """
 
         def needed(z: Array) -> Array:
-            squares = [jnp.sum((z[..., 1:] * scale) ** 2, axis=-1) for scale in cost.open_scales]
-            most = jnp.maximum(*squares)
-            return most if cost.order == 2 else jnp.where(most > 0, jnp.inf, 0.0)
+            w, none = z[..., 1:], jnp.zeros_like(z[..., 1:])
+            return jnp.maximum(cost.outweighing(w, none, 2), cost.outweighing(none, w, 2))
 
         return needed
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
-        """What the portfolio with the least Σ (s_i w_i)² needs: 1/Σ s_i⁻² (p = 2)."""
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
+        """What the portfolio with the least dual norm of s_i w_i needs: 1/Σ s_i⁻² (p = 2)."""
         free = np.asarray(cost.open_scales) > 0
-        if cost.order == 1:
+        if cost.order < 2:
             return math.inf if np.any(free) else 0.0
-        return 1 / float(np.sum(1 / np.square(cost.scale))) if free.all(axis=1).any() else 0.0
+        if cost.order > 2 or not free.all(axis=1).any():
+            return 0.0
+        return cost.least_slope(np.asarray(cost.scale)) ** 2
 
-    def _gaussian(self, z: Array, y: Array, kernel: Kernel, temperature: Array) -> _Exponent:
+    def _gaussian(
+        self, z: Array, y: Array, kernel: AbstractKernel, temperature: Array
+    ) -> _Exponent:
         """The exponent in ρ, and the precision D that the square leaves of a Gaussian's."""
         mean = return_of(z, y)
         variance = jnp.sum((z[..., 1:] * kernel.width) ** 2, axis=-1)
@@ -219,7 +229,7 @@ class MeanVariance(PortfolioLoss):
         )
 
     def _linearised(
-        self, z: Array, y: Array, kernel: Kernel, temperature: Array
+        self, z: Array, y: Array, kernel: AbstractKernel, temperature: Array
     ) -> tuple[Float[Array, "*b q"], Float[Array, "*b q"], Float[Array, "*b"]]:
         """Slopes θ in ρ and log-weights, one per node g, and the constant that goes with them.
 
@@ -268,14 +278,17 @@ def _on_simplex(covariance: np.ndarray, gain: np.ndarray) -> np.ndarray:
 
 
 def _log_moments(
-    slopes: Float[Array, "*b q"], z: Float[Array, "*#b k"], y: Float[Array, "*#b d"], kernel: Kernel
+    slopes: Float[Array, "*b q"],
+    z: Float[Array, "*#b k"],
+    y: Float[Array, "*#b d"],
+    kernel: AbstractKernel,
 ) -> Float[Array, "*b q"]:
     """Log E exp(θ ρ) at every slope θ: assets are independent."""
     tilts, y = slopes[..., None] * z[..., None, 1:], y[..., None, :]
     return jnp.sum(kernel.log_tilted_mass(tilts, y, None, None, y), axis=-1)
 
 
-def _reach(z: Array, y: Array, kernel: Kernel, exponent: _Exponent) -> tuple[Array, Array]:
+def _reach(z: Array, y: Array, kernel: AbstractKernel, exponent: _Exponent) -> tuple[Array, Array]:
     """Between which ρ lies: the support's ends and, where there are none, a Gaussian's."""
     far = jnp.abs(exponent.slope) * exponent.variance / exponent.precision
     far = far + 2 * NORMAL * jnp.sqrt(exponent.variance / exponent.precision)

@@ -22,7 +22,8 @@ from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Nonnegative
 from hedgerow.describe.numbers import spanned
 from hedgerow.describe.parts import LossDescription
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels import AbstractKernel
+from hedgerow.kernels.base import in_scales
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
 from hedgerow.losses.bends import Bend
 from hedgerow.losses.by_row import RowLoss
@@ -175,15 +176,19 @@ class Newsvendor(Loss):
             outcome_support=None,
         )
 
-    def closed_moments(self, kernel: Kernel) -> ClosedMoments:
-        """Under every kernel: products are independent, each has two linear pieces."""
+    def closed_moments(self, kernel: AbstractKernel) -> ClosedMoments | None:
+        """Where products are moved independently: each has two linear pieces."""
+        along = kernel.by_coordinate()
+        if along is None:
+            return None
 
         def pieces(z: Array, y: Array, temperature: Any) -> Kinked:
-            return Kinked(kernel, y, z, -self.holding / temperature, self.stockout / temperature)
+            return Kinked(along, y, z, -self.holding / temperature, self.stockout / temperature)
 
         return ClosedMoments(
             lambda z, y, t: jnp.sum(pieces(z, y, t).log_mass(), axis=-1),
             lambda uniform, z, y, t: pieces(z, y, t).quantile(jnp.log(uniform)),
+            along.terms,
         )
 
     def bend(self) -> Bend | None:
@@ -197,32 +202,33 @@ class Newsvendor(Loss):
         xp = namespace(self.holding, self.stockout)
         return -xp.atleast_1d(self.stockout), xp.atleast_1d(self.holding)
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """Best of a few candidates per product: Ψ is the larger of two affine pieces.
 
-        For p = 2 each piece less the cost peaks at y + slope·s²/(2λ); for p = 1 at y itself or, if
-        the slope exceeds λ/s, at an end of the support.
+        Where products are moved independently, each moves for the sake of one piece or stays.
         """
+        along = cost.by_coordinate()
+        if along is None:
+            return None
 
         def respond(z: Array, y: Array, penalty: Any) -> Array:
-            low, high = cost.bounds(y)
-            if cost.order == 2:
-                step = cost.scale**2 / (2 * penalty)
-                slopes = (-self.holding, self.stockout)
-                moves = [jnp.broadcast_to(slope * step, y.shape) for slope in slopes]
-            else:
-                moves = [jnp.where(jnp.isfinite(end), end, 0.0) for end in (low, high)]
-            moved = [jnp.zeros_like(y), *(jnp.clip(m, low, high) for m in moves)]
+            slopes = (-self.holding, self.stockout)
+            moved = [
+                along.settled(y) - y,
+                *(along.best_move(slope, y, penalty) for slope in slopes),
+            ]
             candidates, z = jnp.broadcast_arrays(y + jnp.stack(moved), z)
-            paid = penalty * jnp.abs((candidates - y) / cost.scale) ** cost.order
+            paid = penalty * jnp.abs(in_scales(cost.scale, candidates - y)) ** cost.order
             gain = self.by_outcome(z, candidates) - paid
             best = jnp.argmax(gain, axis=0)
             return jnp.take_along_axis(candidates, best[None], axis=0)[0]
 
         return respond
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
-        """s_y·max(h, b) over the directions the support leaves open for p = 1; 0 for p = 2."""
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
+        """s_y·max(h, b) over the directions the support leaves open for p = 1; 0 above."""
         return penalty_of_slopes(cost, self._costs(outcomes.shape[1]))
 
     def _costs(self, products: int) -> tuple[Any, Any]:
@@ -302,7 +308,9 @@ class NewsvendorRows(RowLoss):
         found = loss._allowed(_quantiles(outcomes, levels, shares))
         return super().best_constant(outcomes, weights) if found is None else found
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
         """As for the largest costs of any row."""
         products = outcomes.shape[1]
         holding, stockout = (

@@ -22,7 +22,7 @@ from jax.core import Tracer
 from jaxtyping import Array
 
 from hedgerow.decisions import DecisionSet, interval_blocks
-from hedgerow.kernels.kernel import Kernel
+from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import Loss, declared, namespace, thinned
 from hedgerow.losses.max_affine import MaxAffine, penalty_of_slopes
 from hedgerow.losses.recourse import (
@@ -157,15 +157,21 @@ class RecourseLoss(Loss):
         """Return the pieces in working units."""
         return self.pieces().in_units(outcome_unit, decision_unit, loss_unit)
 
-    def best_response(self, cost: Kernel) -> Callable[[Array, Array, Any], Array]:
+    def best_response(self, cost: AbstractKernel) -> Callable[[Array, Array, Any], Array] | None:
         """That of the pieces."""
         return self.pieces().best_response(cost)
 
-    def smallest_penalty(self, cost: Kernel, constant: np.ndarray, outcomes: np.ndarray) -> float:
-        """Largest s_y·slope over the directions the support leaves open for p = 1; 0 for p = 2.
+    def smallest_penalty(
+        self, cost: AbstractKernel, constant: np.ndarray, outcomes: np.ndarray
+    ) -> float:
+        """Largest s_y·slope over the directions the support leaves open for p = 1; 0 above.
 
-        The slopes are exact: linear programs over the dual polyhedron.
+        The slopes are exact: linear programs over the dual polyhedron. Beside a norm that adds
+        coordinates up, those of single pieces are asked if all are known; else the steepest slopes
+        of all pieces together are an upper bound.
         """
+        if cost.by_coordinate() is None and self.recourse.enumerated:
+            return self.pieces().smallest_penalty(cost, constant, outcomes)
         return penalty_of_slopes(cost, self.recourse.largest_slopes())
 
     def _decision_set(self, decisions: int) -> DecisionSet:

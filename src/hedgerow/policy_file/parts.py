@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow import ambiguity, decisions, forecasts, kernels, losses, lots, rules, solvers
+from hedgerow import (
+    ambiguity,
+    contexts,
+    decisions,
+    forecasts,
+    kernels,
+    losses,
+    lots,
+    rules,
+    solvers,
+)
 from hedgerow._components import Component
 from hedgerow.data import nominal
 from hedgerow.decisions import DecisionSet
@@ -17,7 +27,10 @@ from hedgerow.policy_file.errors import PolicyFileError
 
 OWN: dict[str, type] = {
     f"hedgerow.{kind.__name__}": kind
-    for module in (ambiguity, decisions, forecasts, losses, lots, kernels, nominal, rules, solvers)
+    for module in (
+        *(ambiguity, contexts, decisions, forecasts, losses, lots, kernels, nominal, rules),
+        solvers,
+    )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Component | DecisionSet)
 }

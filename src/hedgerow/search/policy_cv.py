@@ -147,10 +147,12 @@ class RobustPolicyCV(BaseEstimator):
         families_of(self, 0, 1)  # what is wrong with them is said before the data
         Parts.of(self.loss, ERM())
         history = self._history(X, y, sample_weight, censored)
-        families = families_of(self, *history.outcomes.shape)
-        loss = located(
-            self.loss, getattr(self, "feature_names_in_", None), history.contexts.shape[1]
-        )
+        names, features = getattr(self, "feature_names_in_", None), history.contexts.shape[1]
+        families = [
+            family._replace(models=[model.located(names, features) for model in family.models])
+            for family in families_of(self, *history.outcomes.shape)
+        ]
+        loss = located(self.loss, names, features)
         along(loss, history.contexts).check_rows()
         for family in families:  # what is wrong is said before the work
             Parts.of(loss, ERM(), family.rule, family.nominal, family.solver)

@@ -31,10 +31,11 @@ def causal_sinkhorn(
     source: DiscreteMeasure,
     target: DiscreteMeasure,
     epsilon: float,
-    order: int = 2,
+    order: float = 2,
     *,
     x_scale: Any = 1.0,
     y_scale: Any = 1.0,
+    norm: Any = None,
     tolerance: float = 1e-8,
     max_sweeps: int = 10_000,
 ) -> TransportResult:
@@ -52,8 +53,10 @@ def causal_sinkhorn(
         With equally many columns of x and of y.
     epsilon : float
         Weight of the entropy, >= 0, in units of the cost.
-    order : {1, 2}
+    order : float >= 1
         p in the cost c_p = ‖(x − x̂)/x_scale‖_p^p + ‖(y − ŷ)/y_scale‖_p^p.
+    norm : None, 1, 2 or inf, or a pair of these for x and y
+        q, for costs ‖·‖_q^p; None: each column by itself, ‖·‖_p^p.
     x_scale, y_scale : float or one per column
         Units of the cost.
     tolerance : float
@@ -76,7 +79,9 @@ def causal_sinkhorn(
     >>> hr.causal_sinkhorn(source, target, epsilon=0).value  # the context has to go first
     3.0
     """
-    problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=True)
+    problem = TransportProblem.between(
+        source, target, order, x_scale, y_scale, causal=True, norm=norm
+    )
     return _solved(problem, epsilon, tolerance, max_sweeps)
 
 
@@ -84,10 +89,11 @@ def sinkhorn(
     source: DiscreteMeasure,
     target: DiscreteMeasure,
     epsilon: float,
-    order: int = 2,
+    order: float = 2,
     *,
     x_scale: Any = 1.0,
     y_scale: Any = 1.0,
+    norm: Any = None,
     tolerance: float = 1e-8,
     max_sweeps: int = 10_000,
 ) -> TransportResult:
@@ -96,7 +102,9 @@ def sinkhorn(
     The parameters and the result are those of ``causal_sinkhorn``, whose value is never smaller.
     At epsilon = 0 the p-th root of the value is the Wasserstein distance.
     """
-    problem = TransportProblem.between(source, target, order, x_scale, y_scale, causal=False)
+    problem = TransportProblem.between(
+        source, target, order, x_scale, y_scale, causal=False, norm=norm
+    )
     return _solved(problem, epsilon, tolerance, max_sweeps)
 
 

@@ -1,6 +1,6 @@
 """What is to be transported where, and at which cost.
 
-    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p
+    c_p = ‖(x − x̂)/s_x‖_p^p + ‖(y − ŷ)/s_y‖_p^p    or, with norm = q,    ‖·‖_q^p in both terms
 
 A *route* is what decides where a source point's context goes. In a causal plan that is the source
 context alone, X ⊥ Ŷ | X̂; in a plan without that restriction it is the source point itself. Every
@@ -29,10 +29,11 @@ class TransportProblem:
 
     source: Side
     target: Side
-    order: int
+    order: float
     causal: bool
     x_scale: np.ndarray
     y_scale: np.ndarray
+    norms: tuple[float | None, float | None] = (None, None)
 
     @classmethod
     def between(
@@ -43,6 +44,7 @@ class TransportProblem:
         x_scale: Any,
         y_scale: Any,
         causal: bool,
+        norm: Any = None,
     ) -> TransportProblem:
         """Check what the user gave."""
         for name, measure in (("source", source), ("target", target)):
@@ -54,22 +56,27 @@ class TransportProblem:
                     f"source and target must have equally many columns of {name}, got {here} and "
                     f"{there}."
                 )
-        _checks.one_of("order", order, (1, 2))
+        order, norms = _checks.order("order", order), _checks.norms("norm", norm)
         scales = (
             _scale("x_scale", x_scale, source.x.shape[1]),
             _scale("y_scale", y_scale, source.y.shape[1]),
         )
-        return cls(source.side, target.side, int(order), causal, *scales)
+        whole = int(order) if order == int(order) else order
+        return cls(source.side, target.side, whole, causal, *scales, norms)
 
     @cached_property
     def context_cost(self) -> Float[np.ndarray, "source_contexts target_contexts"]:
         """c_x between distinct contexts."""
-        return _cost(self.source.contexts, self.target.contexts, self.x_scale, self.order)
+        return _cost(
+            self.source.contexts, self.target.contexts, self.x_scale, self.order, self.norms[0]
+        )
 
     @cached_property
     def outcome_cost(self) -> Float[np.ndarray, "source_outcomes target_outcomes"]:
         """c_y between distinct outcomes."""
-        return _cost(self.source.outcomes, self.target.outcomes, self.y_scale, self.order)
+        return _cost(
+            self.source.outcomes, self.target.outcomes, self.y_scale, self.order, self.norms[1]
+        )
 
     @cached_property
     def route(self) -> Int[np.ndarray, " source_cells"]:
@@ -140,9 +147,18 @@ def _scale(name: str, value: Any, columns: int) -> np.ndarray:
     return np.broadcast_to(array, (columns,))
 
 
-def _cost(here: np.ndarray, there: np.ndarray, scale: np.ndarray, order: int) -> np.ndarray:
+def _cost(
+    here: np.ndarray, there: np.ndarray, scale: np.ndarray, order: float, norm: float | None
+) -> np.ndarray:
+    power = order if norm is None else norm
     cost = np.zeros((len(here), len(there)))
     with np.errstate(over="ignore"):  # infinite costs are refused where the problem is solved
         for a, b, unit in zip(here.T, there.T, scale, strict=True):
-            cost += np.abs((a[:, None] - b) / unit) ** order
-    return cost
+            move = np.abs((a[:, None] - b) / unit)
+            if power == np.inf:
+                np.maximum(cost, move, out=cost)
+            else:
+                cost += move**power
+        if power == order:
+            return cost
+        return cost ** (order if power == np.inf else order / power)

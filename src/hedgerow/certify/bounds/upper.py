@@ -191,6 +191,8 @@ class UpperBound:
 
     def _smear(self, around: Around, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
         kernel = self._kernels.context
+        if kernel.squared() is None:  # other orders and norms, categories: the hull's bound stands
+            return bounds
         if kernel.low is None and np.count_nonzero(around.scale) == 1:
             return self._in_pieces(
                 lambda some: celled(some, kernel.order), around, bounds, weights, COUNT
@@ -216,6 +218,8 @@ class UpperBound:
 
     def _climb(self, around: Around, bounds: np.ndarray, weights: np.ndarray) -> np.ndarray:
         kernel, penalty = self._kernels.context, float(self.evaluation.penalty or 0.0)
+        if kernel.squared() is None:
+            return bounds
         if kernel.order == 1:
             return np.minimum(bounds, stayed(around, penalty))
         if kernel.order != 2:

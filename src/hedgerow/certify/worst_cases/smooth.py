@@ -33,7 +33,7 @@ from hedgerow.certify.moments import EXPONENTS_AT_ONCE
 from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
 from hedgerow.data import Batch
-from hedgerow.kernels import NEVER, Kernel, Nodes, Sobol
+from hedgerow.kernels import NEVER, AbstractKernel, Kernel, Nodes, Sobol
 from hedgerow.programs import program, refuse_in_forked_process
 from hedgerow.rules import FittedRule
 
@@ -47,7 +47,8 @@ class SmoothWorstCase(WorstCase):
     """A mixture of Gibbs distributions around the nominal points.
 
     Densities are with respect to Lebesgue measure in the data's units, over the features that vary,
-    or with respect to the reference measure, where there is one.
+    times the number of categories, fixed values and whole numbers where such were declared; or with
+    respect to the reference measure, where there is one.
     """
 
     evaluation: Evaluation
@@ -94,6 +95,7 @@ class SmoothWorstCase(WorstCase):
         source = moments.contexts[position]
         sampled = not (exact or self._draws_outcomes())
         most = CANDIDATES * nominal.most_outcomes * (CANDIDATES if sampled else 1)
+        most *= moments.setting.moving().context.summed() or 1
         size = ladder.piece(n, EXPONENTS_AT_ONCE // most)
         key = jax.random.key(int(rng.integers(2**31)), impl="rbg")
         parts = []
@@ -188,9 +190,13 @@ class SmoothWorstCase(WorstCase):
         setting, units = self.evaluation.moments.setting, self.evaluation.problem.units
         if setting.context_nodes.reference() is not None:
             return 1.0
-        free = np.asarray(setting.moving().context.scale) > 0
-        volume = np.prod(units.x_spread[free]) if "x" in coordinates else 1.0
-        return float(volume * (np.prod(units.y_unit) if "y" in coordinates else 1.0))
+        around = setting.moving()
+        volume = 1.0
+        if "x" in coordinates:
+            volume *= np.prod(units.x_spread[np.asarray(around.context.lebesgue)])
+        if "y" in coordinates:
+            volume *= np.prod(units.y_unit[np.asarray(around.outcome.lebesgue)])
+        return float(volume)
 
 
 class _Seen(NamedTuple):
@@ -332,7 +338,7 @@ def _draw_piece(
 
 
 def _candidates(
-    kernel: Kernel,
+    kernel: AbstractKernel,
     contexts: Float[Array, "r d"],
     tilted: tuple[Float[Array, "r d"], Float[Array, "r d"]],
     key: PRNGKeyArray,
@@ -340,6 +346,7 @@ def _candidates(
     """Half from the kernel, half from a Gaussian around the tilted nodes; weighted as one."""
     half = CANDIDATES // 2
     key_kernel, key_tilted = jax.random.split(key)
+    whole, kernel = kernel, kernel.smooth
     mean, deviation = (part[:, None, :] for part in tilted)
     standard = Kernel(2, jnp.asarray(2.0), jnp.ones_like(kernel.scale))
     normal = Sobol(half, seed=1)(standard, jnp.zeros_like(contexts), key_tilted)[0]
@@ -350,15 +357,17 @@ def _candidates(
     log_normal = -(((points - mean) / safe) ** 2) / 2 - jnp.log(safe * math.sqrt(2 * math.pi))
     log_tilted = jnp.sum(jnp.where(width > 0, log_normal, 0.0), axis=-1)
     log_kernel = kernel.log_density(contexts[:, None], points)
-    return points, log_kernel - jnp.logaddexp(log_kernel, log_tilted) + math.log(1 / half)
+    log_weights = log_kernel - jnp.logaddexp(log_kernel, log_tilted) + math.log(1 / half)
+    return whole.crossed(contexts, points, log_weights, jax.random.fold_in(key, 1))
 
 
-def _log_kernel(kernel: Kernel, nodes: Nodes | None, centre: Array, point: Array) -> Array:
+def _log_kernel(kernel: AbstractKernel, nodes: Nodes | None, centre: Array, point: Array) -> Array:
     """Log-density of a kernel with respect to Lebesgue or to a discrete reference measure."""
     measure = None if nodes is None else nodes.reference()
     if measure is not None:
         nearness = -kernel.cost(centre, point) / kernel.epsilon
-        return nearness - measure.log_normaliser(kernel, centre)
+        log_mass = nearness - measure.log_normaliser(kernel, centre)
+        return jnp.where(kernel.within(centre, point), log_mass, NEVER)
     return kernel.log_density(centre, point)
 
 
