@@ -133,9 +133,15 @@ class TransportAmbiguity(PenalisedAmbiguity):
         return float(far * columns ** max(1 / self.order - 1 / 2, 0.0))
 
     def moves(self, spare: float, share: float) -> Moves:
-        """(spare/share)^(1/p) scales, in one column alone."""
+        """(spare/share)^(1/p) scales, in one column alone; 0 where nothing moves by degrees."""
         far = (spare / share) ** (1 / self.order)
-        return Moves(far * np.asarray(self.y_scale), far * np.asarray(self.x_scale))
+        x, y = far * np.asarray(self.x_scale), far * np.asarray(self.y_scale)
+        supports = None if self._declared is None else self._declared.supports
+        if supports is not None:
+            x = np.where(supports.fixed, 0.0, x)
+            for columns, *_ in supports.variables:
+                x[list(columns)] = 0.0
+        return Moves(0.0 * y if self.outcomes == STILL else y, x)
 
     def _y_scale(self, units: Units) -> np.ndarray:
         """s_y; "auto" hardly moves an outcome that never varied."""

@@ -95,12 +95,13 @@ def words_of(
             f"{name} up to {_far(every.outcomes[j], middle[j])} for everyone, or "
             f"{_far(few.outcomes[j], middle[j])} for one row in ten"
             for j, name in enumerate(list(outcomes)[:NAMED])
+            if every.outcomes[j] > 0
         ]
         varies = units.y_spread > 0
         if varies.any():
             spreads = float(np.max(every.outcomes[varies] / units.y_spread[varies]))
     if every.contexts is not None:
-        order = [j for j in range(len(features)) if units.x_spread[j] > 0][:NAMED]
+        order = [j for j in range(len(features)) if every.contexts[j] > 0][:NAMED]
         said += [f"{features[j]} misread by {number(every.contexts[j], 3)}" for j in order]
     if every.frequency is not None:
         said.append(f"what is now one row in ten may become {percent(every.frequency)} of rows")
