@@ -183,9 +183,10 @@ class FitRequest(SettingsOptions, PanelOptions):
     radius: Annotated[
         str | None,
         in_model(
-            "NUMBER|auto|calibrated",
-            "How far data may move, instead of a price: a number, what rows and columns suggest, "
-            "or what bounds the next rows' mean cost with probability --level.",
+            "NUMBER",
+            "How far data may move, instead of a price; auto: as rows and columns suggest; "
+            "calibrated: so that the value bounds the next rows' mean cost with probability "
+            "--level.",
         ),
     ] = None
     horizon: Annotated[
