@@ -144,7 +144,7 @@ class FitRequest(SettingsOptions, PanelOptions):
     ] = None
     tail: Annotated[
         float | None,
-        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+        in_data("SHARE", "Count only the worst share of cases, such as 0.1 (CVaR)."),
     ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
@@ -164,10 +164,6 @@ class FitRequest(SettingsOptions, PanelOptions):
     return_weight: Annotated[
         float | None,
         in_data("NUMBER", "Portfolio: what a unit of mean return is worth; default: 1."),
-    ] = None
-    tail: Annotated[
-        float | None,
-        in_data("SHARE", "Portfolio: mean loss in the worst share of cases, not the variance."),
     ] = None
     model: Annotated[
         Model | None,
