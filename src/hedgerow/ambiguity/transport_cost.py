@@ -136,7 +136,8 @@ class TransportAmbiguity(PenalisedAmbiguity):
         """(spare/share)^(1/p) scales, in one column alone; 0 where nothing moves by degrees."""
         far = (spare / share) ** (1 / self.order)
         x, y = far * np.asarray(self.x_scale), far * np.asarray(self.y_scale)
-        supports = None if self._declared is None else self._declared.supports
+        known: Any = self._declared
+        supports = None if known is None else known.supports
         if supports is not None:
             x = np.where(supports.fixed, 0.0, x)
             for columns, *_ in supports.variables:
