@@ -24,7 +24,7 @@ from hedgerow.cli.panels.explaining import of_panel
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
-from hedgerow.describe.numbers import listed, number, percent
+from hedgerow.describe.numbers import counted, listed, number, percent
 from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import lens_of
