@@ -166,7 +166,8 @@ def test_wrong_files_cost_a_sentence(train, config, text, message):
         (["--set", "rule"], "must be PART.NAME=VALUE"),
         (["--set", "policy.x=1"], "must be PART.NAME=VALUE"),
         (["--problem", "portfolio", "--holding", "1"], "does not apply to --problem portfolio"),
-        (["--tail", "0.1", "--holding", "1", "--stockout", "3"], "goes with --problem portfolio"),
+        (["--return-weight", "2", "--holding", "1", "--stockout", "3"], "goes with --problem"),
+        (["--tail", "1.5", "--holding", "1", "--stockout", "3"], "must lie between 0 and 1"),
         (["--set", "loss.part=MeanCVaR", "--costs", "c.toml"], "does not go with a table"),
     ],
 )

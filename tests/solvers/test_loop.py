@@ -8,13 +8,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import hedgerow as hr
+from hedgerow import programs
 from tests.problems import AUTO, QUICK, SMALL, history
 
 LOSS = hr.Newsvendor(0.6, 1.0)
 
 
 def test_second_fit_and_changed_numbers_do_not_recompile(monkeypatch):
-    X, y = history(rows=77)  # as no other test has, whose programs would be found
+    X, y = history(rows=77)
+    programs.release()  # those of other tests, which tables of as many rows share
     traced = []
 
     step = hr.SCSC.step

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.ambiguity.causal_wasserstein import FEWEST_CLIMBS
+from hedgerow.ambiguity.transport_ascent import FEWEST_CLIMBS
 from hedgerow.solvers import At, multilevel
 from hedgerow.solvers.sample_average import SampleAverage
 from tests.problems import AffineNewsvendor

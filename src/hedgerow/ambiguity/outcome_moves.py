@@ -31,11 +31,6 @@ def outcome_nodes(
         raise ValueError("This setting has no nodes around outcomes: the loss needs none.")
     if batch.low is None:
         return nodes(kernel, batch.outcomes, key)
-    if nodes.reference() is not None:
-        raise ValueError(
-            "Censored outcomes are moved upwards only, and a discrete reference measure may have "
-            "no points there: leave reference out, or fit without censored."
-        )
     keys = jax.random.split(key, batch.outcomes.shape[:2])
     each = jax.vmap(jax.vmap(lambda y, low, key: nodes(kernel.above(low), y, key)))
     return each(batch.outcomes, batch.low, keys)

@@ -71,12 +71,14 @@ class WassersteinAmbiguity(TransportAmbiguity):
         Adam for the rest of the run. Moves that cost far more than the radius, by every point, are
         enough to show that the penalty is too low, so the minimum stays where it is.
         """
-        if setting.farthest is None or self.order != 1:
-            return points, moved
         around, home = setting.moving(), (moving.contexts[:, None], moving.outcomes[:, None])
+        linear = around.outcome.order == 1  # False, or an array where orders share a program
+        if setting.farthest is None or linear is False:
+            return points, moved
+        farthest = jnp.where(linear, setting.farthest, jnp.inf)
         paid = jnp.sum(moving.outcome_mass * around.outcome.cost(home[1], moved)[:, 0], axis=1)
         paid = paid + around.context.cost(home[0], points)[:, 0]
-        share = jnp.minimum(1.0, setting.farthest / jnp.maximum(paid, 1e-30))[:, None, None]
+        share = jnp.minimum(1.0, farthest / jnp.maximum(paid, 1e-30))[:, None, None]
         return (
             home[0] + share * (points - home[0]),
             home[1] + share[..., None] * (moved - home[1]),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -84,23 +84,23 @@ def _log_mass_derivative(
     change = jnp.zeros_like(value)
     if not isinstance(tangents[2], SymbolicZero):
         change = slope * tangents[2]
-    others = (kernel, centre, below, above)
-    moved = tuple(tangents[i] for i in (0, 1, 3, 4))
-    if not all(isinstance(leaf, SymbolicZero) for leaf in jax.tree_util.tree_leaves(moved)):
-        moved = jax.tree_util.tree_map(_written_out, moved)
+    leaves, tree = jax.tree_util.tree_flatten((kernel, centre, below, above))
+    changes = jax.tree_util.tree_leaves(tuple(tangents[i] for i in (0, 1, 3, 4)))
+    moving = [not isinstance(leaf, SymbolicZero) for leaf in changes]
+    if any(moving):  # what stands still is no variable: an infinite end has no derivative
 
-        def at_kink(kernel: Any, centre: Array, below: Array, above: Array) -> Array:
+        def at_kink(*some: Any) -> Array:
+            moved = iter(some)
+            filled = [
+                next(moved) if moves else leaf for leaf, moves in zip(leaves, moving, strict=True)
+            ]
+            kernel, centre, below, above = jax.tree_util.tree_unflatten(tree, filled)
             return log_add(*_pieces(kernel, centre, kink, below, above))
 
-        change = change + jax.jvp(at_kink, others, moved)[1]
+        variables = [leaf for leaf, moves in zip(leaves, moving, strict=True) if moves]
+        towards = [change for change, moves in zip(changes, moving, strict=True) if moves]
+        change = change + jax.jvp(at_kink, tuple(variables), tuple(towards))[1]
     return value, change
-
-
-def _written_out(change: Any) -> Any:
-    """A change as an array, where it is known to be none."""
-    if not isinstance(change, SymbolicZero):
-        return change
-    return jnp.zeros(change.shape, cast(Any, change.dtype))
 
 
 def _pieces(kernel: Any, centre: Any, kink: Any, below: Any, above: Any) -> tuple[Array, Array]:
