@@ -2,7 +2,7 @@
 
     history (X, Y) → nominal distribution → working units → compiled training → a learned rule
 
-The steps are those of ``fitting``; what the learned rule is asked for is in ``learned``.
+The steps are those of ``fitting`` and ``judging``; what is asked of the learned rule: ``learned``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow import _checks, fitting
+from hedgerow import _checks, fitting, judging
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import HedgerowWarning
@@ -148,8 +148,8 @@ class RobustPolicy(LearnedPolicy):
             if len(interrupted.solution.history):
                 self._keep(problem, interrupted.solution, keys.value, single_outcome)
             raise
-        diverged = fitting.divergence(solution, parts.solver)
-        solution, doubts = fitting.judged(problem, solution, keys.value)
+        diverged = judging.divergence(solution, parts.solver)
+        solution, doubts = judging.judged(problem, solution, keys.value)
         for doubt in (*diverged, *doubts):
             warnings.warn(doubt, stacklevel=2)
         self._keep(problem, solution, keys.value, single_outcome, report)

@@ -5,10 +5,10 @@
 A block is ``horizon`` rows in a row, or what a label says. Where blocks come from:
 
     given     rows that the policy has not seen: nothing is trained again
-    folds     policies learned without one fold of blocks each, judged on it
-    rolling   policies learned on what was before, judged on what came next (time)
+    folds     policies learned without one fold of blocks each, measured on it
+    rolling   policies learned on what was before, measured on what came next (time)
 
-The last two judge other policies than the one at hand, trained alike on fewer rows, so what is
+The last two measure other policies than the one at hand, trained alike on fewer rows, so what is
 promised from them (``calibration``) is approximate, and said to be.
 """
 
@@ -91,13 +91,13 @@ def block_labels(
 def held_out_costs(
     policy: RobustPolicy, X: Any, Y: Any, labels: np.ndarray, held_out: str, folds: int
 ) -> HeldOut:
-    """Judge policies by rows that they have not seen; ``labels`` are the rows' blocks, −1: none."""
+    """Measure policies on rows not seen by them; ``labels`` are the rows' blocks, −1: none."""
     contexts = policy.contexts(X)
     outcomes = policy.outcomes(Y, contexts)
     names, places = _blocks(labels)
     nominal = nominal_cost(policy, contexts, outcomes)
     costs, excess = np.full((2, len(contexts)), np.nan)
-    for trained, expected, members in _judged(policy, X, Y, places, held_out, folds, nominal):
+    for trained, expected, members in _measured(policy, X, Y, places, held_out, folds, nominal):
         costs[members] = trained.losses(_taken(X, members), outcomes[members])
         excess[members] = costs[members] - expected
     kept = [i for i, rows in enumerate(places) if np.isfinite(excess[rows]).all()]
@@ -125,7 +125,7 @@ def problem_around(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray, model: Am
     return Problem.of(nominal, policy.units_, policy.loss_, model)
 
 
-def _judged(
+def _measured(
     policy: RobustPolicy,
     X: Any,
     Y: Any,
