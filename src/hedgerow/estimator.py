@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow import _checks, fitting, judging
+from hedgerow import _checks, _row_checks, fitting, judging
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import HedgerowWarning
@@ -237,7 +237,7 @@ class RobustPolicy(LearnedPolicy):
             _, problem, _ = asked._pose(X, y, sample_weight, censored)
         asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
         asked.columns_ = None
-        return problem, asked, len(_checks.outcomes(y))
+        return problem, asked, len(_row_checks.outcomes(y))
 
     def retrained(self, ambiguity: Ambiguity, X: Any, y: Any) -> Self:
         """Return a policy with another model, trained on this history."""
@@ -249,17 +249,17 @@ class RobustPolicy(LearnedPolicy):
         """Check the data and turn them into a problem; also the parts, and whether Y was 1-D."""
         given = self.loss, self.ambiguity, self.rule, self.nominal, self.solver
         parts = fitting.Parts.of(*given)  # what is wrong with them is said before the data
-        _checks.given(self, y)
+        _row_checks.given(self, y)
         X = self._validated(X, reset=True)
         y = _checks.numeric("Y", y)
         check_consistent_length(X, y)
-        Y = _checks.outcomes(y)
+        Y = _row_checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
         parts = self._placed(fitting.Parts.of(self._located(), *given[1:], *Y.shape))
         self._priced(X)
         names = getattr(self, "feature_names_in_", None)
-        weights = _checks.weights(sample_weight, len(X))
-        censored = _checks.censored(censored, Y, weights)
+        weights = _row_checks.weights(sample_weight, len(X))
+        censored = _row_checks.censored(censored, Y, weights)
         X = spreads.mend("X", X, weights, self.outliers, names)
         Y = spreads.mend("Y", Y, weights, self.outliers)
         problem = fitting.pose(parts, X, Y, weights, censored)

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hedgerow import _checks, ladder
+from hedgerow import _checks, _row_checks, ladder
 from hedgerow._warnings import (
     ConstantFeatureWarning,
 )
@@ -133,7 +133,7 @@ def nominal_of(
     ``censored`` (rows,) says which outcomes were at least this much; None: all were seen in full.
     """
     support = parts.loss.support_for(Y.shape[1])
-    _checks.within_support(Y, support)
+    _row_checks.within_support(Y, support)
     if censored is None:
         return parts.nominal.build(X, Y, weights).within(support)
     return parts.nominal.build_censored(X, Y, weights, censored).within(support)
@@ -153,7 +153,7 @@ def nominal_at(
     if len(context) != 1:
         raise ValueError(f"at must be one context; got {len(context)} rows.")
     support = parts.loss.support_for(Y.shape[1])
-    _checks.within_support(Y, support)
+    _row_checks.within_support(Y, support)
     return conditional(parts.nominal, X, Y, weights, context[0]).within(support)
 
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks, exporting, fitting, placing
+from hedgerow import _checks, _row_checks, exporting, fitting, placing
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import Nominal, NominalDistribution, TableEncoder, Units
@@ -81,7 +81,7 @@ class LearnedPolicy(BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss: larger is better."""
         losses = self.losses(X, y)
-        return -float(np.average(losses, weights=_checks.weights(sample_weight, len(losses))))
+        return -float(np.average(losses, weights=_row_checks.weights(sample_weight, len(losses))))
 
     def loss_on(self, X: Any) -> Loss:
         """Return the loss of these rows: what it reads from columns of X is in place."""
@@ -137,8 +137,8 @@ class LearnedPolicy(BaseEstimator):
         own = self.nominal_for(len(X))
         self._priced(X)
         parts = self._placed(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
-        weights = _checks.weights(sample_weight, len(X))
-        censored = _checks.censored(censored, Y, weights)
+        weights = _row_checks.weights(sample_weight, len(X))
+        censored = _row_checks.censored(censored, Y, weights)
         if at is None:
             nominal = fitting.nominal_of(parts, X, Y, weights, censored)
         else:
@@ -151,8 +151,8 @@ class LearnedPolicy(BaseEstimator):
         Columns of a table may come in any order, and arrays need no names.
         """
         check_is_fitted(self, "rule_")
-        X = _checks.in_columns(X, getattr(self, "feature_names_in_", None))
-        array = _checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
+        X = _row_checks.in_columns(X, getattr(self, "feature_names_in_", None))
+        array = _row_checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
         if array.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {array.shape[1]} feature(s), but the policy was fitted with "
@@ -162,7 +162,7 @@ class LearnedPolicy(BaseEstimator):
 
     def outcomes(self, y: Any, rows: Any) -> np.ndarray:
         """Return outcomes (rows, outcomes) that fit the policy, one row for each of ``rows``."""
-        Y = _checks.outcomes(y)
+        Y = _row_checks.outcomes(y)
         check_consistent_length(rows, Y)
         if Y.shape[1] != self.n_outcomes_:
             raise ValueError(
@@ -270,4 +270,4 @@ class LearnedPolicy(BaseEstimator):
         _checks.numeric("X", X)
         least = 2 if reset else 1
         checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
-        return _checks.contexts(cast(np.ndarray, checked))
+        return _row_checks.contexts(cast(np.ndarray, checked))
