@@ -76,7 +76,7 @@ def one_history(seed, kind):
             put(f"Wasserstein {radius}", policy.predict, policy.robust_value_.value)
         return found
 
-    from hedgerow.certify.calibration import held_out_costs
+    from hedgerow.certify.held_out import held_out_costs
 
     for name, model, method in (
         ("no hedge, bootstrap", hr.ERM(), "bootstrap"),

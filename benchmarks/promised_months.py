@@ -36,7 +36,7 @@ def one_store(rows):
     """Months, what they cost, and what had been promised for them."""
     import hedgerow as hr
     from hedgerow.certify import conformal
-    from hedgerow.certify.calibration import nominal_cost
+    from hedgerow.certify.held_out import nominal_cost
 
     warnings.simplefilter("ignore")
     X, y, months = table_of(rows)

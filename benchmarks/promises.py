@@ -79,7 +79,7 @@ def one_history(n, d, seed):
 
 def held_out(policy, X, y, labels, way):
     """Costs of rows that were not seen."""
-    from hedgerow.certify.calibration import held_out_costs
+    from hedgerow.certify.held_out import held_out_costs
 
     return held_out_costs(policy, X, y, labels, way, 5)
 

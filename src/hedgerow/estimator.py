@@ -1,24 +1,23 @@
 """RobustPolicy: the scikit-learn façade. It checks, composes and reports; no mathematics here.
 
-history (X, Y) → nominal distribution → working units → compiled training → a rule to decide with
-(``fitting``)
+    history (X, Y) → nominal distribution → working units → compiled training → a learned rule
+
+The steps are those of ``fitting`` and ``judging``; what is asked of the learned rule: ``learned``.
 """
 
 from __future__ import annotations
 
-import copy
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any, Self, cast
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from hedgerow import _checks, exporting, fitting, placing
+from hedgerow import _checks, _row_checks, fitting, judging
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import HedgerowWarning
@@ -27,18 +26,15 @@ from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.calibration import Calibration
 from hedgerow.certify.settling import Settled, settle
 from hedgerow.certify.value import RobustValue, certify, remark
-from hedgerow.data import Nominal, TableEncoder, spreads
-from hedgerow.describe.names import decision_names
-from hedgerow.forecasts import default_nominal
-from hedgerow.losses import Loss, along, located, named_columns
-from hedgerow.lots import Lots, PlacedOrders
-from hedgerow.policy_file import write_policy
-from hedgerow.rules import FittedRule, GivenRule, Hardening, Rule
+from hedgerow.data import Nominal, spreads
+from hedgerow.learned import LearnedPolicy
+from hedgerow.losses import Loss
+from hedgerow.rules import GivenRule, Rule
 from hedgerow.rules.joint import parted, stripped
 from hedgerow.solvers import Interrupted, Solution, Solver
 
 
-class RobustPolicy(BaseEstimator):
+class RobustPolicy(LearnedPolicy):
     """A decision rule learned from history that hedges against the history being misleading.
 
     Parameters
@@ -112,11 +108,6 @@ class RobustPolicy(BaseEstimator):
     >>> orders = policy.fit(data.data[:500], data.target[:500]).predict(data.data[500:])
     """
 
-    hardening_: Hardening | None = None
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-    thresholds_: np.ndarray | None = None
-
     def __init__(
         self,
         loss: Loss,
@@ -157,8 +148,8 @@ class RobustPolicy(BaseEstimator):
             if len(interrupted.solution.history):
                 self._keep(problem, interrupted.solution, keys.value, single_outcome)
             raise
-        diverged = fitting.divergence(solution, parts.solver)
-        solution, doubts = fitting.judged(problem, solution, keys.value)
+        diverged = judging.divergence(solution, parts.solver)
+        solution, doubts = judging.judged(problem, solution, keys.value)
         for doubt in (*diverged, *doubts):
             warnings.warn(doubt, stacklevel=2)
         self._keep(problem, solution, keys.value, single_outcome, report)
@@ -199,57 +190,6 @@ class RobustPolicy(BaseEstimator):
         policy._keep(problem, solution, jax.random.key(0, impl="rbg"), single_outcome)
         return policy
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
-        check_is_fitted(self, "rule_")
-        decisions = self._decide(self._validated(X, reset=False))
-        return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
-
-    def losses(self, X: Any, y: Any) -> np.ndarray:
-        """Return the loss of this policy's decision on each row, (rows,)."""
-        decisions = self.predict(X).reshape(-1, self.n_decisions_)
-        losses = self.loss_on(X)(decisions, self.outcomes(y, decisions))
-        return np.asarray(losses, dtype=np.float64)
-
-    def place(
-        self, X: Any, lots: Lots, *, on_hand: Any = None, mode: str = "carry-over"
-    ) -> PlacedOrders:
-        """Decide, and turn decisions into orders that can be placed, as ``Lots.place`` does.
-
-        Demand is taken to scatter around decisions as it did in training (``errors_``).
-        """
-        decisions = self.predict(X).reshape(-1, self.n_decisions_)
-        return placing.place(self.loss_on(X), decisions, self.errors_, lots, on_hand, mode)
-
-    def loss_on(self, X: Any) -> Loss:
-        """Return the loss of these rows: what it reads from columns of X is in place."""
-        if any(named_columns(self.loss)):
-            return self._priced(self.contexts(X))
-        return self.loss if self.thresholds_ is None else self.loss_
-
-    @property
-    def loss_(self) -> Loss:
-        """The loss with what was learned of it, and what it reads from X located there."""
-        loss = self._located()
-        return loss if self.thresholds_ is None else loss.at_thresholds(self.thresholds_)
-
-    def _located(self) -> Loss:
-        return located(self.loss, getattr(self, "feature_names_in_", None), self.n_features_in_)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return minus the mean loss: larger is better."""
-        losses = self.losses(X, y)
-        return -float(np.average(losses, weights=_checks.weights(sample_weight, len(losses))))
-
-    @property
-    def errors_(self) -> np.ndarray | None:
-        """How far outcomes were above decisions in training, at 99 levels; None: no such loss."""
-        check_is_fitted(self, "rule_")
-        if self._errors is None and getattr(self, "nominal_", None) is not None:
-            made = self._decide(self.nominal_.contexts)
-            self._errors = placing.errors_of(self.loss, self.nominal_, made)
-        return self._errors
-
     @property
     def robust_value_(self) -> RobustValue:
         """Value under the ambiguity model on the training data; computed when first asked."""
@@ -276,47 +216,6 @@ class RobustPolicy(BaseEstimator):
         """Leave out what is yet to be computed: displays ask for everything that is listed."""
         return listed(self, self.has_robust_value_)
 
-    @property
-    def given_(self) -> Ambiguity:
-        """The ambiguity model as it was given, or the default for as many rows."""
-        found = getattr(self, "ambiguity_", None)
-        if self.ambiguity is not None:
-            return self.ambiguity if found is None else self.ambiguity.settled(found)
-        priced = fitting.DEFAULT_AMBIGUITY if found is None else found
-        return fitting.DEFAULT_AMBIGUITY.replace(penalty=priced.penalty)
-
-    def nominal_for(self, rows: int) -> Nominal:
-        """How so many rows become a distribution: as asked for, or the default."""
-        return self.nominal or default_nominal(rows, self.n_outcomes_)
-
-    def problem(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        ambiguity: Ambiguity | None = None,
-        sample_weight: Any = None,
-        censored: Any = None,
-        at: Any = None,
-    ) -> Problem:
-        """Return other data, ready for ``robust_value`` and ``worst_case`` of the learned rule.
-
-        The data become a distribution as in fit; units, scales included, stay those of training.
-        With ``at`` it is what these data say of one context.
-        """
-        X = self.contexts(X)
-        Y = self.outcomes(y, X)
-        own = self.nominal_for(len(X))
-        self._priced(X)
-        parts = self._placed(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
-        weights = _checks.weights(sample_weight, len(X))
-        censored = _checks.censored(censored, Y, weights)
-        if at is None:
-            nominal = fitting.nominal_of(parts, X, Y, weights, censored)
-        else:
-            nominal = fitting.nominal_at(parts, X, Y, weights, censored, self.contexts(at))
-        return Problem.of(nominal, self.units_, parts.loss, parts.ambiguity)
-
     def posed(
         self, X: Any = None, y: Any = None, sample_weight: Any = None, censored: Any = None
     ) -> tuple[Problem, RobustPolicy, int]:
@@ -338,112 +237,11 @@ class RobustPolicy(BaseEstimator):
             _, problem, _ = asked._pose(X, y, sample_weight, censored)
         asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
         asked.columns_ = None
-        return problem, asked, len(_checks.outcomes(y))
+        return problem, asked, len(_row_checks.outcomes(y))
 
     def retrained(self, ambiguity: Ambiguity, X: Any, y: Any) -> Self:
         """Return a policy with another model, trained on this history."""
         return cast(Any, clone(self)).set_params(ambiguity=ambiguity).fit(X, y)
-
-    def contexts(self, X: Any) -> np.ndarray:
-        """Return contexts (rows, features) as float64, checked.
-
-        Columns of a table may come in any order, and arrays need no names.
-        """
-        check_is_fitted(self, "rule_")
-        X = _checks.in_columns(X, getattr(self, "feature_names_in_", None))
-        array = _checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
-        if array.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {array.shape[1]} feature(s), but the policy was fitted with "
-                f"{self.n_features_in_}."
-            )
-        return array
-
-    def outcomes(self, y: Any, rows: Any) -> np.ndarray:
-        """Return outcomes (rows, outcomes) that fit the policy, one row for each of ``rows``."""
-        Y = _checks.outcomes(y)
-        check_consistent_length(rows, Y)
-        if Y.shape[1] != self.n_outcomes_:
-            raise ValueError(
-                f"Y has {Y.shape[1]} column(s), but the policy was fitted with {self.n_outcomes_}."
-            )
-        return Y
-
-    def adopt(self, learned: FittedRule, description: Rule) -> Self:
-        """Decide by another rule, trained on the same data; its robust value is not known yet."""
-        check_is_fitted(self, "rule_")
-        self.rule_, self.rule, self._robust_value = learned, description, None
-        self._errors = None
-        return self
-
-    def hardened(self, X: Any = None, *, tolerance: float = 0.1) -> Self:
-        """Return the policy with hard gates: every question answered by yes or no (τ → 0).
-
-        This policy stays as it is. How alike the two decide is measured on X, or on the contexts of
-        training where none are given (``hardening_``). A hard forest jumps: it has no derivatives,
-        and its robust value is another, computed when it is asked for.
-
-        Parameters
-        ----------
-        X : (rows, features), optional
-        tolerance : float
-            What counts as the same decision, as a share of it.
-        """
-        check_is_fitted(self, "rule_")
-        contexts = None if X is None else self.contexts(X)
-        found = fitting.harden(self, contexts, _checks.positive("tolerance", tolerance))
-        hard = copy.copy(self)
-        hard.rule_, hard.hardening_ = found
-        hard._robust_value = hard._errors = None
-        return hard
-
-    def remember_columns(self, encoder: TableEncoder, outcomes: list[str]) -> Self:
-        """Remember how a table became X and what its outcomes are called; files keep it."""
-        check_is_fitted(self, "rule_")
-        self.columns_ = {"encoder": encoder.to_json(), "outcomes": [str(name) for name in outcomes]}
-        return self
-
-    @property
-    def encoder_(self) -> TableEncoder | None:
-        """How a table becomes X, if the policy was told."""
-        check_is_fitted(self, "rule_")
-        return TableEncoder.from_json(self.columns_.get("encoder")) if self.columns_ else None
-
-    @property
-    def outcome_names_(self) -> list[str] | None:
-        """What outcomes are called, if the policy was told."""
-        check_is_fitted(self, "n_outcomes_")
-        return (self.columns_ or {}).get("outcomes")
-
-    @property
-    def decision_names_(self) -> list[str]:
-        """What decisions are called: by the loss, by the outcomes, or by number."""
-        check_is_fitted(self, "rule_")
-        return decision_names(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy to one file that ``hedgerow.load`` reads; no code is stored or run.
-
-        The robust value is stored if it has been asked for. A regular file that is there is
-        overwritten, as by ``numpy.save``, and keeps its mode; the old one stays if that fails.
-        """
-        check_is_fitted(self, "rule_")
-        write_policy(path, self)
-
-    def export(self, path: str | os.PathLike[str], precision: str = "float64") -> None:
-        """Write the policy for places without hedgerow: .onnx, or .py as ``to_python`` makes it.
-
-        An ONNX model takes features (``contexts``) to ``decisions``, in the user's units and in
-        this precision ("float64" or "float32"); what turns a table's text and dates into features
-        is not in it.
-        """
-        check_is_fitted(self, "rule_")
-        exporting.export(self, path, precision)
-
-    def to_python(self) -> str:
-        """Return a Python module's text: ``decide(row)``, with the standard library alone."""
-        check_is_fitted(self, "rule_")
-        return exporting.to_python(self)
 
     def _pose(
         self, X: Any, y: Any, sample_weight: Any, censored: Any
@@ -451,17 +249,17 @@ class RobustPolicy(BaseEstimator):
         """Check the data and turn them into a problem; also the parts, and whether Y was 1-D."""
         given = self.loss, self.ambiguity, self.rule, self.nominal, self.solver
         parts = fitting.Parts.of(*given)  # what is wrong with them is said before the data
-        _checks.given(self, y)
+        _row_checks.given(self, y)
         X = self._validated(X, reset=True)
         y = _checks.numeric("Y", y)
         check_consistent_length(X, y)
-        Y = _checks.outcomes(y)
+        Y = _row_checks.outcomes(y)
         parts.loss.decisions_for(Y.shape[1])
         parts = self._placed(fitting.Parts.of(self._located(), *given[1:], *Y.shape))
         self._priced(X)
         names = getattr(self, "feature_names_in_", None)
-        weights = _checks.weights(sample_weight, len(X))
-        censored = _checks.censored(censored, Y, weights)
+        weights = _row_checks.weights(sample_weight, len(X))
+        censored = _row_checks.censored(censored, Y, weights)
         X = spreads.mend("X", X, weights, self.outliers, names)
         Y = spreads.mend("Y", Y, weights, self.outliers)
         problem = fitting.pose(parts, X, Y, weights, censored)
@@ -486,15 +284,15 @@ class RobustPolicy(BaseEstimator):
         self.n_outcomes_ = problem.nominal.outcomes.shape[1]
         self.n_decisions_ = self.loss.decisions_for(self.n_outcomes_).dimension
         self.recourse_ = recourse
-        self.columns_: dict | None = None
+        self.columns_ = None
         self.calibration_: Calibration | None = None
         self.promise_: float | None = None
         self.reference_: np.ndarray | None = None
         self.room_: float | None = None
         self._single_outcome = single_outcome
         self._key = key
-        self._robust_value: RobustValue | None = None
-        self._errors: np.ndarray | None = None
+        self._robust_value = None
+        self._errors = None
 
     def _take_on(self, found: Settled) -> Self:
         """Take on what another policy of these parameters has learned, with the radius found."""
@@ -506,29 +304,6 @@ class RobustPolicy(BaseEstimator):
         self.promise_ = None if found.calibration is None else found.calibration.promise
         self._robust_value = None
         return self
-
-    def _placed(self, parts: fitting.Parts) -> fitting.Parts:
-        """Parts that know where the columns are that the model names."""
-        names = getattr(self, "feature_names_in_", None)
-        return parts._replace(ambiguity=parts.ambiguity.located(names, self.n_features_in_))
-
-    def _priced(self, contexts: np.ndarray) -> Loss:
-        """The loss of rows with these contexts, checked."""
-        loss = along(self.loss_, contexts)
-        loss.check_rows()
-        return loss
-
-    def _decide(self, contexts: np.ndarray) -> np.ndarray:
-        units, plain = self.units_, exporting.plain_form(self)
-        if plain is not None:
-            return plain.decide(contexts)
-        return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
-
-    def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
-        _checks.numeric("X", X)
-        least = 2 if reset else 1
-        checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
-        return _checks.contexts(cast(np.ndarray, checked))
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that Y is required and may have several columns."""

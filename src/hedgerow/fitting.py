@@ -1,8 +1,9 @@
-"""From history to a trained rule: what fitting a policy and searching for one have in common.
+"""From history to a trained rule: what fitting one or many and searching for one share.
 
     history (X, Y, weights) → nominal distribution → units → problem → first rule → trained rule
 
-Plain functions of checked arrays and parts; ``estimator`` and ``search`` are their façades.
+Plain functions of checked arrays and parts; ``estimator``, ``panels`` and ``search`` are their
+façades. Whether what was learned is of use is for ``judging``.
 """
 
 from __future__ import annotations
@@ -15,25 +16,20 @@ import jax
 import numpy as np
 from sklearn.utils import check_random_state
 
-from hedgerow import _checks, ladder
+from hedgerow import _checks, _row_checks, ladder
 from hedgerow._warnings import (
     ConstantFeatureWarning,
-    DivergedWarning,
-    HedgerowWarning,
-    InfiniteValueWarning,
-    UselessRuleWarning,
 )
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
 from hedgerow.certify.radii import wide_radius
-from hedgerow.certify.value import certify, penalty_needed
+from hedgerow.certify.value import certify
 from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
 from hedgerow.data.conditional import conditional
-from hedgerow.describe.numbers import number
 from hedgerow.describe.parts import offered
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, named_columns
 from hedgerow.programs import awaited, meanwhile, program
-from hedgerow.rules import ConstantRule, FittedRule, Hardening, Rule, SoftForest, Start
+from hedgerow.rules import FittedRule, Hardening, Rule, SoftForest
 from hedgerow.rules.joint import begun, joined
 from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import Solution, Solver, TrainingProblem, default_solver
@@ -42,14 +38,8 @@ from hedgerow.solvers.training import Progress
 ROUNDS, EXACT = 3, 1e-7
 """A loss whose pieces are too many to know in advance is trained on again with those it lacked."""
 
-JUDGED = 10_000
 WORSE, NOTHING = 1e-3, 1e-6
 """By this share of the constant's loss, and of the loss's unit, a rule loses to it."""
-CLEARLY = 0.95
-"""Of the constant's loss: an objective that ends below it needs no closer look."""
-FEWEST = 10
-"""Objectives of single batches that such an end must be read off from."""
-ROUGHLY = 1e-2
 
 DEFAULT_AMBIGUITY = CausalSinkhorn(
     penalty=10.0, epsilon=0.01, order=2, x_scale="auto", y_scale="auto", loss_scale="auto"
@@ -143,7 +133,7 @@ def nominal_of(
     ``censored`` (rows,) says which outcomes were at least this much; None: all were seen in full.
     """
     support = parts.loss.support_for(Y.shape[1])
-    _checks.within_support(Y, support)
+    _row_checks.within_support(Y, support)
     if censored is None:
         return parts.nominal.build(X, Y, weights).within(support)
     return parts.nominal.build_censored(X, Y, weights, censored).within(support)
@@ -163,7 +153,7 @@ def nominal_at(
     if len(context) != 1:
         raise ValueError(f"at must be one context; got {len(context)} rows.")
     support = parts.loss.support_for(Y.shape[1])
-    _checks.within_support(Y, support)
+    _row_checks.within_support(Y, support)
     return conditional(parts.nominal, X, Y, weights, context[0]).within(support)
 
 
@@ -273,104 +263,12 @@ def training_of(
     return solver.training(problem, rule, penalty, budget, table)
 
 
-def divergence(solution: Solution, solver: Solver) -> list[HedgerowWarning]:
-    """Return what a user should know of a training: that it diverged, and what else there was."""
-    if solution.status != "diverged":
-        return [*solution.remarks]
-    slower = " Lower its learning_rate." if hasattr(solver, "learning_rate") else ""
-    return [
-        DivergedWarning(
-            f"Training diverged after {len(solution.history)} of {solver.steps} steps of "
-            f"{type(solver).__name__}; the last finite rule was kept.{slower}"
-        ),
-        *solution.remarks,
-    ]
+def loses(loss: float | np.ndarray, constant: float | np.ndarray, unit: float | np.ndarray) -> Any:
+    """Whether a rule's nominal loss is above that of the best constant by more than nothing.
 
-
-def judged(
-    problem: Problem, solution: Solution, key: jax.Array
-) -> tuple[Solution, list[HedgerowWarning]]:
-    """Return the solution, or the best constant decision if the learned rule loses to it.
-
-    Where the objective ended well below the constant's loss there is nothing to ask. Else the
-    nominal losses of both are compared. A rule that hedges may well cost more than a
-    constant if nothing happens; it loses only if its robust value is higher, too. What a user
-    should know comes along as warnings.
+    ``unit`` is the loss's unit. Arrays stand for as many policies; what is NaN loses.
     """
-    if solution.status != "diverged" and _clearly_better(problem, solution.history):
-        return solution, _infinite(problem, solution.rule)
-    learned, fixed = _nominal_losses(problem, solution.rule)
-    if learned <= fixed + WORSE * abs(fixed) + NOTHING * problem.units.loss_unit:
-        return solution, _infinite(problem, solution.rule)
-    decision_set = problem.loss.decisions_for(len(problem.units.y_unit))
-    constant = ConstantRule.at(Start.of(problem.units, decision_set))
-    contenders = (solution.rule, constant) if np.isfinite(learned) else ()
-    values = [certify(problem, rule, key, ROUGHLY).robust.value for rule in contenders]
-    costs = (
-        f"Under the nominal distribution the learned rule costs {number(learned)} a row, more than "
-        f"the best constant decision ({number(fixed)})"
-    )
-    if values and values[0] < values[1]:
-        doubt = (
-            f"{costs}: the price of hedging this strongly. Its robust value is lower "
-            f"({number(values[0])} against {number(values[1])}); a larger penalty, or a smaller "
-            "radius, hedges less."
-        )
-    else:
-        solution = solution._replace(rule=constant, status="constant")
-        doubt = (
-            f"{costs}, which is used in its place; train longer or with a lower learning_rate, or "
-            "give it features that tell more."
-        )
-    return solution, [UselessRuleWarning(doubt), *_infinite(problem, solution.rule)]
-
-
-def _clearly_better(problem: Problem, history: np.ndarray) -> bool:
-    """Whether the last tenth of objectives lies below the constant's loss beyond their noise."""
-    tail = history[-(len(history) // 10) :]
-    if len(tail) < FEWEST:
-        return False
-    upper = tail.mean() + 3 * tail.std(ddof=1) / np.sqrt(len(tail))
-    return bool(upper < CLEARLY * problem.units.constant_loss / problem.units.loss_unit)
-
-
-def _infinite(problem: Problem, rule: FittedRule) -> list[HedgerowWarning]:
-    """Whether the learned rule asks for a larger penalty, where that depends on decisions."""
-    penalty, kernels = problem.working.penalty, problem.kernels
-    if penalty is None or kernels is None:
-        return []
-    if problem.one_loss().needed_penalty(kernels.outcome) is None:
-        return []
-    need = penalty_needed(problem, rule).penalty
-    if float(penalty) > need:
-        return []
-    least = float(problem.given.penalty) * need / float(penalty)
-    return [
-        InfiniteValueWarning(
-            "The robust value of the learned rule is infinite at "
-            f"penalty={problem.given.penalty:g}; its decisions need one greater than {least:.4g}."
-        )
-    ]
-
-
-def _nominal_losses(problem: Problem, rule: FittedRule) -> tuple[float, float]:
-    """Mean losses of a rule and of the best constant, on at most JUDGED contexts; inf for NaN."""
-    nominal, units = problem.nominal, problem.units
-    count = len(nominal.contexts)
-    seen = np.linspace(0, count - 1, min(count, JUDGED)).round().astype(int)
-    decisions = rule.decide(units.contexts(nominal.contexts[seen], np.float64))
-    each = nominal.count[seen]
-    entries = np.repeat(nominal.start[seen] - np.cumsum(each) + each, each) + np.arange(each.sum())
-    mass = nominal.joint_mass()[entries]
-    outcomes = units.outcomes(nominal.outcomes[nominal.entry_outcome[entries]], np.float64)
-    # the fit's own: asking the given one might teach it vertices
-    loss = problem.loss_of(np.repeat(seen, each))
-    means = [
-        float(mass @ np.asarray(loss(np.broadcast_to(z, (len(mass), z.shape[1])), outcomes)))
-        for z in (np.repeat(decisions, each, axis=0), (units.constant / units.z_unit)[None])
-    ]
-    learned, fixed = np.nan_to_num(means, nan=np.inf) * units.loss_unit / mass.sum()
-    return float(learned), float(fixed)
+    return np.logical_not(loss <= constant + WORSE * np.abs(constant) + NOTHING * unit)
 
 
 def harden(

@@ -5,36 +5,23 @@
     radius   = the smallest ρ with  v(ρ) ≥ promise                        (``reaching``)
 
 Since v rises with ρ, "the next block costs at most v(ρ)" is monotone in ρ, so choosing ρ by it is
-conformal risk control, and all that is random in it is the rank of one block among B + 1. A block
-is ``horizon`` rows in a row, or what a label says. Where blocks come from:
-
-    given     rows that the policy has not seen: the guarantee is exact
-    folds     policies learned without one fold of blocks each, judged on it
-    rolling   policies learned on what was before, judged on what came next (time)
-
-The last two judge other policies than the one at hand, trained alike on fewer rows: their guarantee
-is approximate, and said to be.
+conformal risk control, and all that is random in it is the rank of one block among B + 1. Where
+blocks come from, and what they cost beyond what was expected, is for ``held_out``.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
-from sklearn.base import clone
-from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from hedgerow import _checks
-from hedgerow._warnings import HedgerowWarning, SeenRowsWarning
-from hedgerow.ambiguity import ERM, Ambiguity, Problem
+from hedgerow.ambiguity import Ambiguity
 from hedgerow.certify import conformal
+from hedgerow.certify.held_out import HELD_OUT, block_labels, held_out_costs, problem_around
 from hedgerow.certify.reaching import Reached, radius_reaching, with_radius
-from hedgerow.certify.value import certify
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, number, percent
 
@@ -42,7 +29,6 @@ if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
 METHODS = ("blocks", "bootstrap", "concentration")
-HELD_OUT = ("given", "folds", "rolling")
 SMALLEST = 1e-6
 """A radius that is given to a model must be greater than 0."""
 
@@ -214,7 +200,8 @@ def calibrate(
         rows, or by the paper's inequality for means, which hold for large samples and serve for
         comparison.
     held_out : {"given", "folds", "rolling"}
-        See above; with "folds" and "rolling" the policy is trained again ``folds`` times.
+        Rows that the policy has not seen, or its history: without one fold of blocks each, or in
+        time on what was before; for these two it is trained again ``folds`` times.
     folds : int
         Folds, or origins in time.
     confidence : float or None
@@ -245,7 +232,7 @@ def calibrate(
     if held_out != "given":
         _checks.count("folds", folds, 2)
     needed = conformal.needed(level, confidence) if method == "blocks" else 1
-    labels = _labels(len(contexts), horizon, blocks, needed, held_out, folds)
+    labels = block_labels(len(contexts), horizon, blocks, needed, held_out, folds)
     held = held_out_costs(policy, X, Y, labels, held_out, folds)
     size, kept = held.typical, len(held.excess)
     if method == "blocks":
@@ -280,63 +267,6 @@ def calibrate(
     )
 
 
-class HeldOut(NamedTuple):
-    """What held-out rows cost beyond what was expected: row by row, and by blocks.
-
-    ``nominal`` is what the policy itself is expected to cost; ``excess``, ``costs``, ``sizes`` and
-    ``labels`` have an entry per block, ``rows`` one per row.
-    """
-
-    nominal: float
-    rows: Float[np.ndarray, " rows"]
-    excess: Float[np.ndarray, " blocks"]
-    costs: Float[np.ndarray, " blocks"]
-    sizes: Int[np.ndarray, " blocks"]
-    labels: np.ndarray
-
-    @property
-    def typical(self) -> int:
-        """Rows of a block, or their median."""
-        return round(float(np.median(self.sizes)))
-
-
-def held_out_costs(
-    policy: RobustPolicy, X: Any, Y: Any, labels: np.ndarray, held_out: str, folds: int
-) -> HeldOut:
-    """Judge policies by rows that they have not seen; ``labels`` are the rows' blocks, −1: none."""
-    contexts = policy.contexts(X)
-    outcomes = policy.outcomes(Y, contexts)
-    names, places = _blocks(labels)
-    nominal = nominal_cost(policy, contexts, outcomes)
-    costs, excess = np.full((2, len(contexts)), np.nan)
-    for trained, expected, members in _judged(policy, X, Y, places, held_out, folds, nominal):
-        costs[members] = trained.losses(_taken(X, members), outcomes[members])
-        excess[members] = costs[members] - expected
-    kept = [i for i, rows in enumerate(places) if np.isfinite(excess[rows]).all()]
-    return HeldOut(
-        nominal=nominal,
-        rows=excess[np.isfinite(excess)],
-        excess=np.array([excess[places[i]].mean() for i in kept]),
-        costs=np.array([costs[places[i]].mean() for i in kept]),
-        sizes=np.array([len(places[i]) for i in kept]),
-        labels=names[kept],
-    )
-
-
-def nominal_cost(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray) -> float:
-    """Return the mean cost under the nominal that was trained on, else that of these rows."""
-    problem = _problem(policy, X, Y, ERM())
-    return certify(problem, policy.rule_, jax.random.key(0, impl="rbg")).robust.nominal
-
-
-def _problem(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray, model: Ambiguity) -> Problem:
-    """The problem that radii are about: around the training data, if they are still known."""
-    nominal = getattr(policy, "nominal_", None)  # policy files hold none
-    if nominal is None:
-        return policy.problem(X, Y, ambiguity=model)
-    return Problem.of(nominal, policy.units_, policy.loss_, model)
-
-
 def _radius(
     policy: RobustPolicy,
     X: np.ndarray,
@@ -346,84 +276,11 @@ def _radius(
     tolerance: float,
     seed: int,
 ) -> Reached:
-    problem = _problem(policy, X, Y, model)
+    problem = problem_around(policy, X, Y, model)
     key = jax.random.key(_checks.count("random_state", seed, 0), impl="rbg")
     found = radius_reaching(problem, policy.rule_, promise, key, tolerance)
     least = found.least * (1 + 1e-6)  # below it no distribution lies
     return found._replace(radius=max(found.radius, least))
-
-
-def _judged(
-    policy: RobustPolicy,
-    X: Any,
-    Y: Any,
-    places: Sequence[np.ndarray],
-    held_out: str,
-    folds: int,
-    nominal: float,
-) -> Iterator[tuple[RobustPolicy, float, np.ndarray]]:
-    """Policies, what each is expected to cost, and rows that it has not seen."""
-    if held_out == "given":
-        _warn_of_seen(policy, policy.contexts(X))
-        yield policy, nominal, np.concatenate(places)
-        return
-    splitter = KFold(folds) if held_out == "folds" else TimeSeriesSplit(folds)
-    if len(places) <= folds:
-        raise ValueError(
-            f"{counted(len(places), 'block')} cannot be split into {folds} folds: ask for a "
-            "shorter horizon or fewer folds."
-        )
-    for learned, met in splitter.split(np.arange(len(places))):
-        rows, members = (
-            np.concatenate([places[block] for block in part]) for part in (learned, met)
-        )
-        other = cast(Any, clone(policy))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HedgerowWarning)  # said of the policy itself
-            other.fit(_taken(X, rows), _taken(Y, rows))
-        trained_on = policy.contexts(_taken(X, rows)), policy.outcomes(_taken(Y, rows), rows)
-        yield other, nominal_cost(other, *trained_on), members
-
-
-def _labels(
-    rows: int, horizon: int | None, blocks: Any, needed: int, held_out: str, folds: int
-) -> np.ndarray:
-    """The block of each row; −1 for rows at the beginning that fill none."""
-    if blocks is not None:
-        if horizon is not None:
-            raise ValueError("Give a horizon or blocks, not both.")
-        found = np.asarray(blocks)
-        if found.shape != (rows,):
-            raise ValueError(
-                f"blocks must label each of {counted(rows, 'row')}; got shape {found.shape}."
-            )
-        return found
-    asked = {
-        "given": needed,
-        "folds": max(needed, folds + 1),
-        "rolling": (folds + 1) * -(-needed // folds),  # the first part is only learned from
-    }[held_out]
-    if horizon is None:
-        horizon = rows // asked
-        if horizon < 1:
-            raise ValueError(
-                f"The level needs {counted(asked, 'block')}, of a row each at least, but there are "
-                f"{counted(rows, 'row')}: bring more history, or ask for a lower level."
-            )
-    horizon = _checks.count("horizon", horizon)
-    if horizon > rows:
-        raise ValueError(f"horizon={horizon} is longer than the {counted(rows, 'row')} there are.")
-    first = rows % horizon  # the latest rows are kept
-    return np.where(np.arange(rows) < first, -1, (np.arange(rows) - first) // horizon)
-
-
-def _blocks(labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Labels of blocks in order of appearance, and their rows."""
-    used = np.flatnonzero(labels != -1) if labels.dtype.kind in "iu" else np.arange(len(labels))
-    names, first, codes = np.unique(labels[used], return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    places = [used[np.flatnonzero(codes == label)] for label in order]
-    return names[order], places
 
 
 def _too_few(
@@ -446,26 +303,3 @@ def _below_one(name: str, value: Any) -> float:
     if share == 1:
         raise ValueError(f"{name} must be less than 1: nothing is certain; got {value!r}.")
     return share
-
-
-def _taken(table: Any, rows: np.ndarray) -> Any:
-    """Some rows of an array or table."""
-    return table.iloc[rows] if hasattr(table, "iloc") else np.asarray(table)[rows]
-
-
-def _warn_of_seen(policy: RobustPolicy, contexts: Float[np.ndarray, "rows d"]) -> None:
-    """Say so if nearly all contexts are those of training."""
-    nominal = getattr(policy, "nominal_", None)
-    if nominal is None:
-        return
-    known = {row.tobytes() for row in np.ascontiguousarray(nominal.contexts)}
-    share = np.mean([row.tobytes() in known for row in np.ascontiguousarray(contexts)])
-    if share > 0.9 and len(np.unique(contexts, axis=0)) > 0.5 * len(contexts):
-        warnings.warn(
-            SeenRowsWarning(
-                f"{percent(float(share))} of these contexts were trained on: costs on rows that a "
-                "policy has seen promise too little. Give rows that it has not seen, or "
-                "held_out='folds' (in time: 'rolling')."
-            ),
-            stacklevel=4,
-        )

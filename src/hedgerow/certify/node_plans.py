@@ -260,3 +260,13 @@ def _moving(problem: Problem) -> Kernels:
 
 def _steep(temperature: float, seen: Scan) -> bool:
     return seen.hidden or seen.net > STEEP * temperature
+
+
+def choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all contexts with their masses, or a systematic sample by mass with equal shares."""
+    if len(mass) <= most:
+        return np.arange(len(mass)), mass
+    positions = (np.arange(most) + 0.5) / most
+    cumulative = np.cumsum(mass)
+    chosen = np.searchsorted(cumulative / cumulative[-1], positions)
+    return chosen, np.full(most, 1 / most)

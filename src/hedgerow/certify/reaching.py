@@ -15,7 +15,6 @@ error is within the tolerance. This error is numerical; what sampling adds is fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
@@ -25,9 +24,10 @@ from jaxtyping import PRNGKeyArray
 from scipy.optimize import root_scalar
 
 from hedgerow.ambiguity import Ambiguity, PenalisedAmbiguity, Problem
+from hedgerow.certify.best_penalty import SEARCH, ends
 from hedgerow.certify.moments import DualPoint, Moments
-from hedgerow.certify.node_plans import NodePlan, NodePlanner
-from hedgerow.certify.value import SEARCH, _choose_contexts, penalty_needed
+from hedgerow.certify.node_plans import NodePlan, NodePlanner, choose_contexts
+from hedgerow.certify.value import penalty_needed
 from hedgerow.describe.parts import offered
 from hedgerow.rules import FittedRule
 
@@ -79,7 +79,7 @@ def radius_reaching(
                 if problem.kernels is not None:
                     floor = max(floor, penalty_needed(problem, rule, setting).penalty)
                 least = model.least_discrepancy(*about, setting)
-            contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
+            contexts, share = choose_contexts(problem.nominal.context_mass, plan.contexts)
             moments = Moments(
                 problem, rule, contexts, share, setting, plan.replicates, key, plan.modes
             )
@@ -122,7 +122,7 @@ def _reach(moments: Moments, cost: float, floor: float, before: _Place | None) -
         return -FARTHEST if math.isnan(short) else float(np.clip(short, -FARTHEST, FARTHEST))
 
     start = 0.0 if before is None else before.position
-    low, high = _ends(lacking, start, 1.0 if before is None else 0.1)
+    low, high = ends(lacking, start, 1.0 if before is None else 0.1)
     if lacking(low) >= 0:
         position = low
     elif lacking(high) <= 0:
@@ -137,16 +137,6 @@ def _reach(moments: Moments, cost: float, floor: float, before: _Place | None) -
     elif position <= -SEARCH and floor == 0.0:  # no distribution does
         return _Place(position, penalty, math.inf, dual.value, dual)
     return _Place(position, penalty, used, dual.value + penalty * used, dual)
-
-
-def _ends(rising: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
-    """Return ends within ± ``SEARCH`` between which a rising function changes sign, if it does."""
-    low = high = float(np.clip(start, -SEARCH, SEARCH))
-    while rising(high) < 0 and high < SEARCH:
-        low, high, step = high, min(high + step, SEARCH), 2 * step
-    while rising(low) > 0 and low > -SEARCH:
-        low, high, step = max(low - step, -SEARCH), low, 2 * step
-    return low, high
 
 
 def _doubt(found: _Place, plan: NodePlan) -> float:

@@ -11,8 +11,7 @@ The replicates' spread gives the standard error; since the logarithm of an avera
 by about variance/(2m), the gap between pooled and single replicates measures the bias that pooling
 has left. Everything is computed in float64. Over a discrete reference measure sums are exact.
 
-Under a radius the objective is convex in λ, with derivative ρ̄ − (discrepancy of the worst case at
-λ beyond the least one), and λ is the root of that.
+The penalty under a radius is for ``best_penalty``.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
-from scipy.optimize import root_scalar
 
 from hedgerow import _checks
 from hedgerow._components import double
 from hedgerow._warnings import InexactValueWarning, InfiniteValueWarning
 from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
 from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
+from hedgerow.certify.best_penalty import best_penalty, used_up
 from hedgerow.certify.bounds import GAP, two_sided
 from hedgerow.certify.moments import DualPoint, Moments
-from hedgerow.certify.node_plans import NodePlan, NodePlanner
+from hedgerow.certify.node_plans import NodePlan, NodePlanner, choose_contexts
 from hedgerow.describe.numbers import number
 from hedgerow.kernels import Reference, Sobol
 from hedgerow.losses import by_row
@@ -43,12 +42,6 @@ from hedgerow.rules import FittedRule
 
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
-
-TINY = 1e-300
-JUMP = 1e-6
-"""Of what a radius leaves: what the worst case at the best penalty misses it by, and jumps."""
-SEARCH = 25.0
-"""The penalty is sought between e^−25 and e^25 working units above its floor."""
 
 
 @dataclass(frozen=True)
@@ -315,12 +308,13 @@ def _evaluate(
 ) -> Evaluation:
     """Evaluate with one plan's nodes."""
     unit = problem.units.loss_unit
-    contexts, share = _choose_contexts(problem.nominal.context_mass, plan.contexts)
+    contexts, share = choose_contexts(problem.nominal.context_mass, plan.contexts)
     moments = Moments(problem, rule, contexts, share, setting, plan.replicates, key, plan.modes)
     penalty, reserved = moments.model.penalty, 0.0
     if terms.budget is not None:
         floor = max(terms.budget.floor, terms.need.penalty)
-        penalty = _best_penalty(moments, terms.budget.excess, floor, previous)
+        before = None if previous is None else previous.penalty
+        penalty = best_penalty(moments, terms.budget.excess, floor, before)
         reserved = penalty * terms.budget.excess
     penalty = None if penalty is None else float(penalty)
     dual = moments.at(penalty)
@@ -340,7 +334,7 @@ def _evaluate(
     radius = problem.given.radius
     used = -dual.slope
     if terms.budget is not None and penalty is not None:
-        used = _used(used, penalty - max(terms.budget.floor, terms.need.penalty), terms.budget)
+        used = used_up(used, penalty - max(terms.budget.floor, terms.need.penalty), terms.budget)
     robust = RobustValue(
         value=value * unit,
         stderr=math.sqrt(variance) * unit,
@@ -366,54 +360,3 @@ def _in_users_units(ray: Ray, problem: Problem) -> Ray:
         ray.context_direction * units.x_spread,
         ray.outcome_direction * units.y_unit,
     )
-
-
-def _best_penalty(
-    moments: Moments, excess: float, floor: float, previous: Evaluation | None
-) -> float:
-    """Minimise λ·ρ̄ + F_λ over λ > floor: find where the worst case uses up ρ̄ exactly.
-
-    What it uses falls with λ, nearly as a power of it, so the equation is solved in logarithms,
-    bounded far beyond ordinary numbers. At a bound the radius is either too small to leave room for
-    any adversary, or too large to bind.
-    """
-
-    def left(position: float) -> float:
-        used = -moments.at(floor + math.exp(position)).slope
-        return math.log(max(excess, TINY)) - math.log(max(used, TINY))
-
-    start = 0.0
-    if previous is not None and previous.penalty is not None:
-        start = math.log(previous.penalty - floor)
-    low = high = float(np.clip(start, -SEARCH, SEARCH))
-    step = 1.0 if previous is None else 0.1
-    while left(high) < 0 and high < SEARCH:
-        low, high, step = high, min(high + step, SEARCH), 2 * step
-    while left(low) > 0 and low > -SEARCH:
-        low, high, step = max(low - step, -SEARCH), low, 2 * step
-    if left(low) >= 0:
-        return floor + math.exp(low)
-    if left(high) <= 0:
-        return floor + math.exp(high)
-    return floor + math.exp(root_scalar(left, bracket=(low, high), xtol=1e-11, rtol=1e-12).root)
-
-
-def _used(used: float, above: float, budget: Budget) -> float:
-    """How much of a radius a worst case uses: all of it, if the best penalty is at no bound.
-
-    Where the adversary's choices are few, what it uses at a penalty jumps; at the best one two
-    choices are equally good, and the worst case mixes them.
-    """
-    bound = math.exp(-SEARCH), math.exp(SEARCH)
-    inside = 2 * bound[0] < above < bound[1] / 2
-    return budget.excess if inside and abs(used - budget.excess) > JUMP * budget.excess else used
-
-
-def _choose_contexts(mass: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """All contexts with their masses, or a systematic sample by mass with equal shares."""
-    if len(mass) <= most:
-        return np.arange(len(mass)), mass
-    positions = (np.arange(most) + 0.5) / most
-    cumulative = np.cumsum(mass)
-    chosen = np.searchsorted(cumulative / cumulative[-1], positions)
-    return chosen, np.full(most, 1 / most)

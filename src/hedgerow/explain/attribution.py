@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow.explain.lens import gathered, lens_of
 
 MOST_EXACT = 10
@@ -103,7 +103,7 @@ def attribute(
     lens = lens_of(policy)
     limit = _checks.positive("tolerance", tolerance)
     one, rows = lens.context(x), lens.contexts(background)
-    weights = _checks.weights(sample_weight, len(rows))
+    weights = _row_checks.weights(sample_weight, len(rows))
     weights = weights / weights.sum()
     decision, others = lens.decide(one[None])[0], lens.decide(rows)
     baseline = weights @ others

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from sklearn.inspection import permutation_importance as _permuted
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow.describe.numbers import percent
 from hedgerow.explain.lens import Lens, gathered, lens_of, trees_of
 
@@ -138,6 +138,6 @@ def _asked(
     """The lens, checked rows with weights that sum to 1, and what derivatives are multiplied by."""
     rows = lens.contexts(X)
     _checks.one_of("per", per, ("deviation", "unit"))
-    weights = _checks.weights(sample_weight, len(rows))
+    weights = _row_checks.weights(sample_weight, len(rows))
     spread = lens.units.x_spread if per == "deviation" else np.ones(len(lens.names))
     return lens, rows, weights / weights.sum(), spread

@@ -16,7 +16,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow._components import ABSENT, Component
 from hedgerow.forecasts.cross_fitting import Crossed, Split, counted_rows, splits_of
 
@@ -42,11 +42,11 @@ class CrossFitted(RegressorMixin, Component):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose by folds what there is to choose, and learn from all rows."""
         X = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
-        _checks.given(self, y)
+        _row_checks.given(self, y)
         y = _checks.numeric("y", y)
-        Y = _checks.outcomes(y)
+        Y = _row_checks.outcomes(y)
         check_consistent_length(X, Y)
-        rows = counted_rows(self.folds, X, Y, _checks.weights(sample_weight, len(X)))
+        rows = counted_rows(self.folds, X, Y, _row_checks.weights(sample_weight, len(X)))
         self.cross_fit(*rows, splits_of(self.folds, rows[0]))
         self._single_outcome = y.ndim == 1
         return self

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow.decisions import DecisionSet, Free, Product, Simplex
 from hedgerow.losses.base import Loss, namespace
 
@@ -84,9 +84,9 @@ class PortfolioLoss(Loss):
 
     def _shares(self, outcomes: Any, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """Returns of at least two assets, and each row's share of the weight."""
-        outcomes = _checks.outcomes(outcomes)
+        outcomes = _row_checks.outcomes(outcomes)
         self.decisions_for(outcomes.shape[1])
-        weights = _checks.weights(weights, len(outcomes))
+        weights = _row_checks.weights(weights, len(outcomes))
         return outcomes, weights / weights.sum()
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from hedgerow import fitting
+from hedgerow import fitting, judging
 from hedgerow._files import whole_file
 from hedgerow.ambiguity import Problem
 from hedgerow.data import NominalDistribution, TrainingTable
@@ -139,7 +139,7 @@ def _fit(policy: RobustPolicy, rows: MappedRows) -> RobustPolicy:
     training = fitting.training_of(problem, rule, solver, keys.value)
     solution = descend(training, solver, keys.training, tables=_tables(parts, problem, rows, rng))
     report = problem.cover(solution.rule)
-    solution, _ = fitting.judged(problem, solution, keys.value)
+    solution, _ = judging.judged(problem, solution, keys.value)
     policy._keep(problem, solution, keys.value, single_outcome, report)
     return policy
 

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from hedgerow import _checks, placing
+from hedgerow import _checks, _row_checks, placing
 from hedgerow.data import TimeFeatures
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
@@ -159,7 +159,7 @@ class PanelPolicy(BaseEstimator):
             self.policy.loss, self.by, self.features, self.scaled, self.levels, self.costs
         )
         self.left_out_: dict[str, str] = {}
-        weights = _checks.weights(sample_weight, len(table))
+        weights = _row_checks.weights(sample_weight, len(table))
         if self.bad_series == LEAVE_OUT:
             kept, self.left_out_ = sound_rows(table, y, reader)
             y = y if y is None or isinstance(y, str) else np.asarray(y)[kept]
@@ -168,7 +168,7 @@ class PanelPolicy(BaseEstimator):
         table, outcomes, layout = reader.read(table, y)
         weights = weights if self.features is None else np.ones(len(table))
         panel = Panel.learn(layout, table, outcomes, reader.costs)
-        censored = _checks.censored(censored, outcomes[:, None], weights)
+        censored = _row_checks.censored(censored, outcomes[:, None], weights)
         learn = self._learn_each if self.strategy == SEPARATE else self._learn_pooled
         learn(panel, table, outcomes, weights, censored)
         self.panel_ = panel

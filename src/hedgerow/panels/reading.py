@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import listed
@@ -116,7 +116,7 @@ def outcomes_of(table: Any, y: Any) -> Float[np.ndarray, " rows"]:
     """Outcomes by the name of their column, or as they are, one for each row."""
     if isinstance(y, str):
         return numeric_column(table, y)
-    found = _checks.outcomes(_checks.numeric("y", y))
+    found = _row_checks.outcomes(_checks.numeric("y", y))
     if found.shape != (len(table), 1):
         raise ValueError(
             f"y must hold one outcome for each of the {len(table):,} rows; got {found.shape}."

@@ -26,7 +26,7 @@ from hedgerow import fitting
 from hedgerow.ambiguity import Problem
 from hedgerow.data import TrainingTable, Units
 from hedgerow.data.units import FARTHEST_DECIDED as FARTHEST
-from hedgerow.fitting import NOTHING, WORSE, Keys, Parts
+from hedgerow.fitting import Keys, Parts
 from hedgerow.losses import along
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule, Start
@@ -216,7 +216,7 @@ def _judged(learned: SeparateRules, parts: Parts, several: Sequence[OneSeries]) 
             ],
         )
     )
-    worse = ~(loss <= fixed + WORSE * np.abs(fixed) + NOTHING * learned.units["loss_unit"])
+    worse = fitting.loses(loss, fixed, learned.units["loss_unit"])
     return replace(learned, constant=worse, loss=np.where(worse, fixed, loss))
 
 

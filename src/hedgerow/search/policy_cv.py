@@ -22,7 +22,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow._components import listed
 from hedgerow._progress import reporter
 from hedgerow._warnings import OutlierWarning, VacuousCausalityWarning
@@ -235,15 +235,15 @@ class RobustPolicyCV(BaseEstimator):
 
     def _history(self, X: Any, y: Any, sample_weight: Any, censored: Any) -> History:
         """Check the data, and take their features' names."""
-        _checks.given(self, y)
+        _row_checks.given(self, y)
         _checks.numeric("X", X)
         contexts = cast(np.ndarray, validate_data(self, X, dtype=np.float64, ensure_min_samples=2))
-        outcomes = _checks.outcomes(y)
+        outcomes = _row_checks.outcomes(y)
         check_consistent_length(contexts, outcomes)
-        weights = _checks.weights(sample_weight, len(contexts))
-        censored = _checks.censored(censored, outcomes, weights)
+        weights = _row_checks.weights(sample_weight, len(contexts))
+        censored = _row_checks.censored(censored, outcomes, weights)
         names = getattr(self, "feature_names_in_", None)
-        contexts = spreads.mend("X", _checks.contexts(contexts), weights, self.outliers, names)
+        contexts = spreads.mend("X", _row_checks.contexts(contexts), weights, self.outliers, names)
         outcomes = spreads.mend("Y", outcomes, weights, self.outliers)
         return History.of(contexts, outcomes, weights, censored)
 

@@ -28,7 +28,7 @@ from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from hedgerow import _checks
+from hedgerow import _checks, _row_checks
 from hedgerow.losses import Loss
 from hedgerow_studies.trials.averages import WeightedQuantiles, minimiser
 
@@ -192,7 +192,7 @@ class WeightedSAA(BaseEstimator):
         _checks.one_of("weights", self.weights, ("forest", "neighbours"))
         X = _contexts(self, X, reset=True)
         Y = _outcomes(X, y)
-        _checks.within_support(Y, self.loss.support_for(Y.shape[1]))
+        _row_checks.within_support(Y, self.loss.support_for(Y.shape[1]))
         sizes = self._sizes(len(X))
         self.size_ = sizes[0] if len(sizes) == 1 else self._choose(X, Y, sizes)
         self._weigh = self._learn(X, Y, self.size_)
@@ -292,7 +292,7 @@ def _contexts(estimator: BaseEstimator, X: Any, *, reset: bool) -> np.ndarray:
 
 
 def _outcomes(X: np.ndarray, y: Any) -> np.ndarray:
-    Y = _checks.outcomes(y)
+    Y = _row_checks.outcomes(y)
     check_consistent_length(X, Y)
     return Y
 
