@@ -124,7 +124,7 @@ def wide_radius(problem: Problem, names: Sequence[str] | None) -> WideRadiusWarn
     called = ["the outcome"] if outcomes == 1 else [f"outcome {j + 1}" for j in range(outcomes)]
     try:
         found = words_of(problem, float(problem.given.radius), named, called)
-    except InfeasibleRadiusError:  # said when it is used
+    except (InfeasibleRadiusError, OverflowError):  # said when it is used
         return None
     often = found.moves_all.frequency or 0.0
     if not (found.spreads > WIDE or often > OFTEN):
