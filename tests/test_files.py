@@ -319,8 +319,8 @@ def test_commands_that_cannot_write_say_so_in_one_sentence(files, tmp_path, monk
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
-def test_commands_in_a_folder_that_cannot_be_written_to(files, closed):
-    for asked, _ in commands(*files, closed):
+def test_commands_in_a_folder_that_cannot_be_written_to(closed):
+    for asked, _ in commands(closed / "policy", closed / "table.csv", closed):
         result = call(*asked)
         assert result.exit_code == 1
         assert flat(result.stderr) == f"The folder {closed} cannot be written to."

@@ -153,7 +153,7 @@ def test_a_forked_process_is_told_at_once(tmp_path, asking):
     os.waitpid(child, 0)
     told = {name for name, said in answers.items() if "start processes by 'spawn'" in said}
     assert told == set(asked) - {"predict"}
-    assert answers["predict"] == "answered"
+    assert answers["predict"] == "answered\n"
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def decide(request: DecideRequest) -> None:
     if request.perishable and request.on_hand is None:
         raise typer.BadParameter("goes with --on-hand.", param_hint="--perishable")
     with guarded():
-        check_asked(request.policy, request.new)
+        check_asked(request.policy, request.new, out=request.out, force=request.force)
         from hedgerow.cli import deciding
 
         deciding.decide(request)
@@ -63,7 +63,7 @@ def explain(request: ExplainRequest) -> None:
     if request.series is not None and request.row is not None:
         raise typer.BadParameter("goes without --row, which has a series.", param_hint="--series")
     with guarded("Stopped."):
-        check_asked(request.policy, request.data)
+        check_asked(request.policy, request.data, out=request.figure, force=request.force)
         from hedgerow.cli.explain import run
         from hedgerow.cli.work import prepare
 
@@ -92,7 +92,7 @@ def export(request: ExportRequest) -> None:
 def report(request: ReportRequest) -> None:
     """Write one page for whoever decides: costs, worst case, reasons, and a live what-if."""
     with guarded("Stopped; nothing was written."):
-        check_asked(request.policy, request.data)
+        check_asked(request.policy, request.data, out=request.out, force=request.force)
         from hedgerow.cli.report import run
         from hedgerow.cli.work import prepare
 

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hedgerow._files import check_is_file
+from hedgerow._files import check_is_file, check_target
 from hedgerow.data.table_files import check_readable
 
 if TYPE_CHECKING:
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 GROUP = "hedgerow.parts"
 
 
-def check_asked(policy: Path, *tables: Path | None) -> None:
-    """Say at once which file is not there, before anything is imported that reads them."""
+def check_asked(
+    policy: Path, *tables: Path | None, out: Path | str | None = None, force: bool = False
+) -> None:
+    """Say at once what cannot be written or is not there, before anything is imported."""
+    if out is not None and str(out) != "-" and not Path(out).is_dir():
+        check_target(Path(out), overwrite=force)
     check_is_file(policy, "policy file")
     for table in tables:
         if table is not None and not table.is_dir():
