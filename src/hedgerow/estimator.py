@@ -250,7 +250,8 @@ class RobustPolicy(BaseEstimator):
                     "policy files hold no training data; hedgerow.robust_value(policy, X, Y) "
                     "computes it on any data."
                 )
-            problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
+            model = self._knowing(self.given_)
+            problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             evaluation = certify(problem, self.rule_, self._key)
             remark(evaluation.robust)
             self._robust_value = two_sided(evaluation)
@@ -448,8 +449,11 @@ class RobustPolicy(BaseEstimator):
 
     def _placed(self, parts: fitting.Parts) -> fitting.Parts:
         """Parts that know where the columns are that the model names."""
-        names = getattr(self, "feature_names_in_", None)
-        return parts._replace(ambiguity=parts.ambiguity.located(names, self.n_features_in_))
+        return parts._replace(ambiguity=self._knowing(parts.ambiguity))
+
+    def _knowing(self, model: Ambiguity) -> Ambiguity:
+        """The model, knowing where the columns are that it names."""
+        return model.located(getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def _priced(self, contexts: np.ndarray) -> Loss:
         """The loss of rows with these contexts, checked."""

@@ -56,6 +56,7 @@ class CausalSinkhorn(SinkhornAmbiguity):
             "Causal Sinkhorn distance",
             "what is known beforehand and what then happens may both be shifted and blurred, the "
             "first without foreknowledge of the second",
+            moves=self.moves(),
         )
 
     def slots(self, nominal: NominalDistribution) -> int:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from hedgerow.cli.cost_options import CostOptions, in_model
 from hedgerow.cli.panel_options import (
     EngineName,
     History,
@@ -94,14 +95,11 @@ class RuleKind(StrEnum):
 
 
 IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
-IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
 IN_ORDERS: dict[str, Any] = {"rich_help_panel": "Orders that can be placed"}
-in_data, in_model, in_rule, in_orders = (
-    partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE, IN_ORDERS)
-)
+in_data, in_rule, in_orders = (partial(option, **panel) for panel in (IN_DATA, IN_RULE, IN_ORDERS))
 OUT = ("--out", "-o")
 
 
@@ -117,7 +115,7 @@ Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
 @dataclass(frozen=True)
-class FitRequest(SettingsOptions, PanelOptions):
+class FitRequest(SettingsOptions, PanelOptions, CostOptions):
     """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
 
     data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
@@ -144,7 +142,11 @@ class FitRequest(SettingsOptions, PanelOptions):
     ] = None
     tail: Annotated[
         float | None,
-        in_data("SHARE", "Count the worst share of cases instead of all: CVaR, such as 0.1."),
+        in_data(
+            "SHARE",
+            "Count the worst share of cases instead of all: CVaR, such as 0.1; of a portfolio, in "
+            "place of the variance.",
+        ),
     ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
@@ -165,10 +167,6 @@ class FitRequest(SettingsOptions, PanelOptions):
         float | None,
         in_data("NUMBER", "Portfolio: what a unit of mean return is worth; default: 1."),
     ] = None
-    tail: Annotated[
-        float | None,
-        in_data("SHARE", "Portfolio: mean loss in the worst share of cases, not the variance."),
-    ] = None
     model: Annotated[
         Model | None,
         in_model(
@@ -187,7 +185,8 @@ class FitRequest(SettingsOptions, PanelOptions):
         float | None, in_model("NUMBER", "Spread of the worst case; default: 0.01.")
     ] = None
     order: Annotated[
-        float | None, in_model("NUMBER", "Power of the distance moved; default: 2.")
+        float | None,
+        in_model("NUMBER", "Power of the distance moved, any number from 1 on; default: 2."),
     ] = None
     nominal: Annotated[
         NominalKind, in_model("NAME", "auto, residual, empirical, neighbour or adapted.")
@@ -228,7 +227,7 @@ class FitRequest(SettingsOptions, PanelOptions):
     @property
     def leaves_model(self) -> bool:
         """Whether a panel is to choose what to hedge against."""
-        given = (self.model, self.penalty, self.radius, self.epsilon, self.order)
+        given = (self.model, self.penalty, self.radius, self.epsilon, self.order, self.norm)
         said = any(one is not None for one in given) or "ambiguity" in self.sections
         return bool(self.by) and not said
 
