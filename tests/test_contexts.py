@@ -116,7 +116,7 @@ def test_what_columns_do_is_said_in_a_sentence():
         C.Categorical(3, np.inf),
         C.Bounded("wind", low=0),
     ]
-    said = hr.CausalSinkhorn(1.0, contexts=kinds, outcomes="integers").description().moves
+    said = hr.CausalSinkhorn(1.0, contexts=kinds, outcomes="integers").description().columns
     assert said == (
         "In a worst case rain, wind are moved, but never below 0; share is moved, but never below "
         "0 or above 1; weekday, month, column 3 are left alone; sun, fog are changed from one "
@@ -124,6 +124,6 @@ def test_what_columns_do_is_said_in_a_sentence():
         "whole numbers."
     )
     for kind in (hr.Sinkhorn, hr.Wasserstein, hr.CausalWasserstein):
-        assert kind(1.0).description().moves == ""
+        assert kind(1.0).description().columns == ""
         model = kind(1.0, contexts=C.Fixed())
-        assert model.description().moves == "In a worst case all columns are left alone."
+        assert model.description().columns == "In a worst case all columns are left alone."

@@ -39,14 +39,17 @@ if TYPE_CHECKING:
         InfiniteValueWarning,
         OutlierWarning,
         RecourseWarning,
+        SeenRowsWarning,
         ShortSeriesWarning,
         UnreadableSeriesWarning,
         UselessRuleWarning,
         VacuousCausalityWarning,
+        WideRadiusWarning,
     )
     from hedgerow.ambiguity import (
         ERM,
         KL,
+        Calibrated,
         CausalSinkhorn,
         CausalWasserstein,
         ChiSquare,
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
         TotalVariation,
         Wasserstein,
     )
+    from hedgerow.certify.calibration import Calibration, calibrate
+    from hedgerow.certify.radii import RadiusMenu, RadiusWords, radius_in_words, radius_menu
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
     from hedgerow.data import (
@@ -88,6 +93,7 @@ if TYPE_CHECKING:
         TwoStageLP,
     )
     from hedgerow.lots import Lots
+    from hedgerow.monitoring import Watch, remember, watch
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.program_cache import compilation_cache
@@ -113,10 +119,14 @@ _MODULES = (
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
-    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning ShortSeriesWarning "
-    "UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning",
-    "ambiguity": "CausalSinkhorn CausalWasserstein ChiSquare ERM InadmissiblePenaltyError "
-    "InfeasibleRadiusError KL LikelihoodRatio Sinkhorn TotalVariation Wasserstein",
+    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning "
+    "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
+    "VacuousCausalityWarning WideRadiusWarning",
+    "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ChiSquare ERM "
+    "InadmissiblePenaltyError InfeasibleRadiusError KL LikelihoodRatio Sinkhorn TotalVariation "
+    "Wasserstein",
+    "certify.calibration": "Calibration calibrate",
+    "certify.radii": "RadiusMenu RadiusWords radius_in_words radius_menu",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",
     "data": "AdaptedNominal EmpiricalNominal NeighbourNominal TableEncoder TimeFeatures",
@@ -126,6 +136,7 @@ _HOMES = {
     "losses": "CVaR Column CustomLoss InventorySubstitution MaxAffine MeanCVaR MeanVariance "
     "Newsvendor TwoStageLP",
     "lots": "Lots",
+    "monitoring": "Watch remember watch",
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "program_cache": "compilation_cache",

@@ -37,6 +37,14 @@ class UselessRuleWarning(HedgerowWarning):
     """A learned rule that loses to one decision for all rows."""
 
 
+class SeenRowsWarning(HedgerowWarning):
+    """Rows that a policy was trained on, where rows that it has not seen are asked for."""
+
+
+class WideRadiusWarning(HedgerowWarning):
+    """A radius that allows far more than data of this kind do."""
+
+
 class DivergedWarning(HedgerowWarning, ConvergenceWarning):
     """Training left the finite numbers; the last finite rule was kept."""
 

@@ -14,15 +14,18 @@ from typing import Any, Self, cast
 
 import jax
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, exporting, fitting, placing
 from hedgerow._components import listed
 from hedgerow._progress import reporter
+from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.bounds import two_sided
+from hedgerow.certify.calibration import Calibration
+from hedgerow.certify.settling import Settled, settle
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads
 from hedgerow.describe.names import decision_names
@@ -90,6 +93,11 @@ class RobustPolicy(BaseEstimator):
         Losses with a second stage: how exact the values seen in training were around the learned
         rule (``gap`` 0: exactly so), after at most three rounds. None for other losses, and not
         kept in policy files.
+    calibration_ : Calibration or None
+        How the radius was found, if ``radius="calibrated"`` was asked for; files keep its promise.
+    promise_, reference_, room_
+        What the policy is watched by (``hedgerow.remember``, ``hedgerow.watch``): a bound of the
+        mean cost, samples of history by column, and how far the model moves rows; None: not known.
     hardening_ : Hardening or None
         Of a policy made by ``hardened``: how alike it and the soft one decide; else None.
     columns_ : dict or None
@@ -136,6 +144,9 @@ class RobustPolicy(BaseEstimator):
         may have been is learned from near contexts, and the adversary moves it upwards only. An
         interrupt goes on to whoever called, and what had been learned is kept ("interrupted").
         """
+        wish = self.ambiguity.radius_wish() if isinstance(self.ambiguity, Ambiguity) else None
+        if wish is not None:
+            return self._take_on(settle(wish, self, X, y, sample_weight, censored))
         parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
@@ -269,8 +280,11 @@ class RobustPolicy(BaseEstimator):
     @property
     def given_(self) -> Ambiguity:
         """The ambiguity model as it was given, or the default for as many rows."""
-        found = getattr(self, "ambiguity_", fitting.DEFAULT_AMBIGUITY)
-        return self.ambiguity or fitting.DEFAULT_AMBIGUITY.replace(penalty=found.penalty)
+        found = getattr(self, "ambiguity_", None)
+        if self.ambiguity is not None:
+            return self.ambiguity if found is None else self.ambiguity.settled(found)
+        priced = fitting.DEFAULT_AMBIGUITY if found is None else found
+        return fitting.DEFAULT_AMBIGUITY.replace(penalty=priced.penalty)
 
     def nominal_for(self, rows: int) -> Nominal:
         """How so many rows become a distribution: as asked for, or the default."""
@@ -284,10 +298,12 @@ class RobustPolicy(BaseEstimator):
         ambiguity: Ambiguity | None = None,
         sample_weight: Any = None,
         censored: Any = None,
+        at: Any = None,
     ) -> Problem:
         """Return other data, ready for ``robust_value`` and ``worst_case`` of the learned rule.
 
         The data become a distribution as in fit; units, scales included, stay those of training.
+        With ``at`` it is what these data say of one context.
         """
         X = self.contexts(X)
         Y = self.outcomes(y, X)
@@ -296,8 +312,39 @@ class RobustPolicy(BaseEstimator):
         parts = self._placed(fitting.Parts.of(self.loss_, ambiguity or self.given_, nominal=own))
         weights = _checks.weights(sample_weight, len(X))
         censored = _checks.censored(censored, Y, weights)
-        nominal = fitting.nominal_of(parts, X, Y, weights, censored)
+        if at is None:
+            nominal = fitting.nominal_of(parts, X, Y, weights, censored)
+        else:
+            nominal = fitting.nominal_at(parts, X, Y, weights, censored, self.contexts(at))
         return Problem.of(nominal, self.units_, parts.loss, parts.ambiguity)
+
+    def posed(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, censored: Any = None
+    ) -> tuple[Problem, RobustPolicy, int]:
+        """Return a history as a problem, whoever knows its columns, and its rows; without training.
+
+        None: the history that a fitted policy was trained on.
+        """
+        if X is None:
+            _checks.fitted_policy(self)
+            if not hasattr(self, "nominal_"):
+                raise ValueError(
+                    "Policy files hold no training data: give X and Y to be asked about."
+                )
+            model = self._knowing(self.given_)
+            problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
+            return problem, self, len(self.nominal_.contexts)
+        asked = cast(Any, clone(self))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HedgerowWarning)  # training says it
+            _, problem, _ = asked._pose(X, y, sample_weight, censored)
+        asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
+        asked.columns_ = None
+        return problem, asked, len(_checks.outcomes(y))
+
+    def retrained(self, ambiguity: Ambiguity, X: Any, y: Any) -> Self:
+        """Return a policy with another model, trained on this history."""
+        return cast(Any, clone(self)).set_params(ambiguity=ambiguity).fit(X, y)
 
     def contexts(self, X: Any) -> np.ndarray:
         """Return contexts (rows, features) as float64, checked.
@@ -367,7 +414,7 @@ class RobustPolicy(BaseEstimator):
     @property
     def outcome_names_(self) -> list[str] | None:
         """What outcomes are called, if the policy was told."""
-        check_is_fitted(self, "rule_")
+        check_is_fitted(self, "n_outcomes_")
         return (self.columns_ or {}).get("outcomes")
 
     @property
@@ -442,10 +489,25 @@ class RobustPolicy(BaseEstimator):
         self.n_decisions_ = self.loss.decisions_for(self.n_outcomes_).dimension
         self.recourse_ = recourse
         self.columns_: dict | None = None
+        self.calibration_: Calibration | None = None
+        self.promise_: float | None = None
+        self.reference_: np.ndarray | None = None
+        self.room_: float | None = None
         self._single_outcome = single_outcome
         self._key = key
         self._robust_value: RobustValue | None = None
         self._errors: np.ndarray | None = None
+
+    def _take_on(self, found: Settled) -> Self:
+        """Take on what another policy of these parameters has learned, with the radius found."""
+        given = set(self.get_params(deep=False))
+        learned = {name: part for name, part in vars(found.policy).items() if name not in given}
+        vars(self).update(learned)
+        self.ambiguity_ = self.ambiguity_.within(found.radius) or self.ambiguity_
+        self.calibration_ = found.calibration
+        self.promise_ = None if found.calibration is None else found.calibration.promise
+        self._robust_value = None
+        return self
 
     def _placed(self, parts: fitting.Parts) -> fitting.Parts:
         """Parts that know where the columns are that the model names."""

@@ -24,8 +24,10 @@ from hedgerow._warnings import (
     UselessRuleWarning,
 )
 from hedgerow.ambiguity import Ambiguity, CausalSinkhorn, Problem
+from hedgerow.certify.radii import wide_radius
 from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.data import Nominal, NominalDistribution, TrainingTable, Units
+from hedgerow.data.conditional import conditional
 from hedgerow.describe.numbers import number
 from hedgerow.describe.parts import offered
 from hedgerow.forecasts import default_nominal
@@ -145,6 +147,24 @@ def nominal_of(
     if censored is None:
         return parts.nominal.build(X, Y, weights).within(support)
     return parts.nominal.build_censored(X, Y, weights, censored).within(support)
+
+
+def nominal_at(
+    parts: Parts,
+    X: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    censored: np.ndarray | None,
+    context: np.ndarray,
+) -> NominalDistribution:
+    """Turn checked history into what its nominal says of one context (1, features)."""
+    if censored is not None:
+        raise ValueError("at is understood for rows that were seen in full: leave censored out.")
+    if len(context) != 1:
+        raise ValueError(f"at must be one context; got {len(context)} rows.")
+    support = parts.loss.support_for(Y.shape[1])
+    _checks.within_support(Y, support)
+    return conditional(parts.nominal, X, Y, weights, context[0]).within(support)
 
 
 def pose(
@@ -398,7 +418,8 @@ def remark(problem: Problem, names: Any, *, model: bool) -> None:
             stacklevel=4,
         )
     if model:
-        for warning in problem.given.remarks(problem.nominal):
+        wide = wide_radius(problem, names)
+        for warning in (*problem.given.remarks(problem.nominal), *([wide] if wide else [])):
             warnings.warn(warning, stacklevel=4)
 
 

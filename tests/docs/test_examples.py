@@ -38,6 +38,7 @@ def test_there_are_examples():
             "docs/explain.md",
             "docs/forecasts.md",
             "docs/panels.md",
+            "docs/promise.md",
             "docs/robustness.md",
             "docs/two_stage.md",
             "docs/portfolio.md",

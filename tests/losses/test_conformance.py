@@ -15,7 +15,7 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.decisions.base import mapped
 from hedgerow.kernels import Kernel
 from hedgerow.losses import Loss
-from hedgerow.losses.cvar import JointCVaR
+from hedgerow.losses.joint_cvar import JointCVaR
 from hedgerow.policy_file import Known, describe
 from tests.extending.parts import Ordered, Pinball
 from tests.oracles import double, nodes_in_double

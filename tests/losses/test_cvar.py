@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import hedgerow as hr
 from hedgerow.kernels import Kernel
-from hedgerow.losses.cvar import JointCVaR
+from hedgerow.losses.joint_cvar import JointCVaR
 from tests.oracles import double
 
 RNG = np.random.default_rng(0)

@@ -21,6 +21,7 @@ from hedgerow.ambiguity.penalised import (
     PenalisedAmbiguity,
 )
 from hedgerow.ambiguity.problem import Problem
+from hedgerow.ambiguity.radii import Calibrated, Moves, RadiusWish, Usual
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
@@ -33,6 +34,7 @@ __all__ = [
     "KL",
     "Ambiguity",
     "Budget",
+    "Calibrated",
     "CausalSinkhorn",
     "CausalWasserstein",
     "ChiSquare",
@@ -45,9 +47,11 @@ __all__ = [
     "LogReduction",
     "Mean",
     "MeanOfLogs",
+    "Moves",
     "PenalisedAmbiguity",
     "Perturbed",
     "Problem",
+    "RadiusWish",
     "Reduction",
     "Reweighting",
     "Risk",
@@ -57,6 +61,7 @@ __all__ = [
     "Tilt",
     "TotalVariation",
     "TransportAmbiguity",
+    "Usual",
     "Wasserstein",
     "WassersteinAmbiguity",
     "decide",

@@ -30,6 +30,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import ABSENT, Component
 from hedgerow._warnings import HedgerowWarning
+from hedgerow.ambiguity.radii import Moves, RadiusWish
 from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch
@@ -212,6 +213,25 @@ class Ambiguity(Component):
         """Return the model at another penalty."""
         priced = self.penalty is not None or self.radius is not None
         return self.replace(penalty=penalty) if priced else self
+
+    def within(self, radius: float) -> Self | None:
+        """Return the model with this radius in place of its penalty; None: it has no radius."""
+        return None
+
+    def radius_wish(self) -> RadiusWish | None:
+        """How the radius is to be found, if it is no number; None: there is nothing to find."""
+        return None
+
+    def settled(self, found: Any) -> Self:
+        """Return the model with the radius that another one, ``found``, has."""
+        return self
+
+    def moves(self, spare: float, share: float) -> Moves | None:
+        """Return what a discrepancy of ``spare`` beyond the least allows, for a share of rows.
+
+        Asked of the resolved model; in the data's units. None: the model does not say.
+        """
+        return None
 
     def least_discrepancy(
         self, units: Units, loss: Loss, nominal: NominalDistribution, setting: Setting

@@ -32,11 +32,13 @@ class CausalSinkhorn(SinkhornAmbiguity):
         ε > 0, how much the worst case is smeared out, in units of the scales to the power p.
     order : float >= 1
         p of the transport cost ‖(x−x̂)/s_x‖_p^p + ‖(y−ŷ)/s_y‖_p^p.
-    radius : float or None
+    radius : float, "auto", "calibrated", Calibrated or None
         ρ, instead of a penalty: how far, in the p-th root of the discrepancy, the distribution may
         lie from the nominal one. The penalty is then found along with the rule. Smearing points
         out changes the discrepancy by itself, so not every radius is feasible; the error for one
-        that is not names the smallest that is.
+        that is not names the smallest that is. "auto": as far as means of so many rows are
+        uncertain; "calibrated" (or ``Calibrated(level=…)``): the smallest one whose value bounds
+        the next rows' mean cost (docs/promise.md). Both are found in ``fit``.
     x_scale, y_scale : float, one per column, or "auto"
         s_x, s_y. 1: the data's own units, as in the paper. "auto": standard deviations.
     loss_scale : float or "auto"
@@ -56,7 +58,7 @@ class CausalSinkhorn(SinkhornAmbiguity):
             "Causal Sinkhorn distance",
             "what is known beforehand and what then happens may both be shifted and blurred, the "
             "first without foreknowledge of the second",
-            moves=self.moves(),
+            columns=self.columns_words(),
         )
 
     def slots(self, nominal: NominalDistribution) -> int:

@@ -25,7 +25,7 @@ class CausalWasserstein(WassersteinAmbiguity):
         λ, the price of transport in units of ``loss_scale``.
     order : float >= 1
         p of the transport cost.
-    radius : float or None
+    radius : float, "auto", "calibrated", Calibrated or None
         ρ, instead of a penalty: the largest causal transport distance C_p that is guarded against.
     x_scale, y_scale, loss_scale, norm, contexts, outcomes
         As for ``CausalSinkhorn``.
@@ -42,7 +42,7 @@ class CausalWasserstein(WassersteinAmbiguity):
             "Causal Wasserstein distance",
             "what is known beforehand and what then happens may both be shifted, the first without "
             "foreknowledge of the second",
-            moves=self.moves(),
+            columns=self.columns_words(),
         )
 
     def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:

@@ -17,6 +17,7 @@ whose worst expectation within a radius is CVaR at the tail 1/(1 + ρ), Rockafel
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -24,6 +25,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from hedgerow.ambiguity.reweighting import Reweighting
+from hedgerow.data import Units
 from hedgerow.describe.parts import ModelDescription
 
 
@@ -43,6 +45,10 @@ class ChiSquare(Reweighting):
         1: λ in the loss's own units. "auto": in units of the mean loss of the best constant
         decision.
     """
+
+    def usual_radius(self, units: Units, rows: int) -> float:
+        """χ²_1/n: the worst mean is then one that so many rows leave possible."""
+        return 2 * super().usual_radius(units, rows)
 
     def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
         """Losses at the weights that η gives, which are then scaled to average to 1 exactly."""
@@ -84,11 +90,15 @@ class TotalVariation(Reweighting):
     def check(self) -> None:
         """A share is at most 1."""
         super().check()
-        if self.radius is not None and self.radius > 1:
+        if self.radius is not None and self.radius_wish() is None and self.radius > 1:
             raise ValueError(
                 f"radius must be at most 1, got {self.radius!r}: the total variation of two "
                 "distributions is a share of their mass, and at 1 the worst row is all there is."
             )
+
+    def usual_radius(self, units: Units, rows: int) -> float:
+        """Half the root of χ²_1/n, as E|w − 1| is at most the root of E(w − 1)²."""
+        return min(math.sqrt(2 * super().usual_radius(units, rows)) / 2, 1.0)
 
     def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
         """Losses at weights of 0, of 1 and, for the worst rows, of 1 and what others lost."""
@@ -126,6 +136,10 @@ class LikelihoodRatio(Reweighting):
         1: λ in the loss's own units. "auto": in units of the mean loss of the best constant
         decision.
     """
+
+    def usual_radius(self, units: Units, rows: int) -> float:
+        """√(χ²_1/3n): CVaR of evenly spread losses then moves by its mean's uncertainty."""
+        return math.sqrt(2 * super().usual_radius(units, rows) / 3)
 
     def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:
         """The best share of worst cases: its mean loss less what that share costs."""

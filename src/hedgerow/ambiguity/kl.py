@@ -20,7 +20,7 @@ class KL(Reweighting):
     ----------
     penalty : float or None
         λ, in units of ``loss_scale``.
-    radius : float or None
+    radius : float, "auto", "calibrated", Calibrated or None
         ρ > 0, instead of a penalty: the largest divergence D(P ‖ P̂) that is guarded against.
     loss_scale : float or "auto"
         1: λ in the loss's own units, as in the paper. "auto": in units of the mean loss of the best

@@ -16,9 +16,11 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
+from scipy.stats import chi2
 
 from hedgerow import _checks
 from hedgerow.ambiguity.base import Ambiguity, Budget, Setting
+from hedgerow.ambiguity.radii import CERTAIN, RadiusWish, wish_of
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.losses import Loss
 
@@ -46,8 +48,17 @@ class PenalisedAmbiguity(Ambiguity):
 
     def check(self) -> None:
         """There is a penalty or a radius, in range."""
-        _checks.penalty_or_radius(self.penalty, self.radius)
+        wished = self.radius_wish() is not None
+        _checks.penalty_or_radius(self.penalty, 1.0 if wished else self.radius)
         _checks.scale("loss_scale", self.loss_scale)
+
+    def radius_wish(self) -> RadiusWish | None:
+        """How the radius is to be found, if it is no number."""
+        return wish_of(self.radius)
+
+    def usual_radius(self, units: Units, rows: int) -> float:
+        """χ²_1/(2n): the divergence within which a mean of so many rows is uncertain."""
+        return float(chi2.ppf(CERTAIN, 1) / (2 * rows))
 
     def resolve(self, units: Units, loss: Loss, nominal: NominalDistribution) -> Self:
         """Turn an automatic loss scale into a number."""
@@ -72,6 +83,14 @@ class PenalisedAmbiguity(Ambiguity):
         """The radius at which points move by about as much as the data are spread."""
         return 1.0
 
+    def settled(self, found: Any) -> Self:
+        """Return the model with the radius that was found, if it is to be found."""
+        return self if self.radius_wish() is None else self.within(found.radius)
+
+    def within(self, radius: float) -> Self:
+        """Return the model with this radius in place of its penalty."""
+        return self.replace(penalty=None, radius=radius)
+
     def power(self, radius: float) -> float:
         """Put a radius on the discrepancy's own scale: ρ^p for transport."""
         return radius
@@ -92,6 +111,11 @@ class PenalisedAmbiguity(Ambiguity):
         """ρ̄ and the smallest penalty."""
         if self.radius is None:
             return None
+        if self.radius_wish() is not None:
+            raise ValueError(
+                f"radius={self.radius!r} is found when a policy is fitted with it; here give a "
+                "number, such as the radius of hedgerow.calibrate."
+            )
         _checks.within_reach("radius", self.radius, self.radius_unit(units), 0.0, LARGEST_RADIUS)
         least = self.least_discrepancy(units, loss, nominal, setting)
         excess = self.power(float(self.radius)) - least

@@ -14,13 +14,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
+from scipy.optimize import minimize_scalar
 
 from hedgerow.ambiguity.base import Ambiguity, Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.penalised import PenalisedAmbiguity
+from hedgerow.ambiguity.radii import Moves
 from hedgerow.ambiguity.reductions import Reduction, Risk
 from hedgerow.data import NominalDistribution
+
+TENTH = 0.1
 
 
 class InPlace(Ambiguity):
@@ -58,3 +64,17 @@ class Reweighting(InPlace, PenalisedAmbiguity):
     def reduction(self) -> Reduction:
         """The risk."""
         return Risk(self.risk)
+
+    def moves(self, spare: float, share: float) -> Moves:
+        """How often a tenth of rows may occur: v(ρ) of a loss that is 1 there and 0 elsewhere."""
+        losses: Any = np.array([1.0, 0.0])
+        mass: Any = np.array([TENTH, 1 - TENTH])
+
+        def dual(position: float) -> float:
+            penalty = float(np.exp(position))
+            return penalty * spare + float(self.at_penalty(penalty).risk(losses, mass))
+
+        with jax.enable_x64(True):
+            # convex in the penalty, so it has one valley in its logarithm
+            found: Any = minimize_scalar(dual, bounds=(-12.0, 12.0), method="bounded")
+        return Moves(frequency=min(float(np.min(found.fun)), 1.0))

@@ -26,7 +26,7 @@ class Sinkhorn(SinkhornAmbiguity):
         return ModelDescription(
             "Sinkhorn distance",
             "every row of the history may be shifted and blurred",
-            moves=self.moves(),
+            columns=self.columns_words(),
         )
 
     def slots(self, nominal: NominalDistribution) -> int:

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.stats import chi2
 
 from hedgerow import _checks, ladder
 from hedgerow._components import ABSENT
@@ -24,6 +25,7 @@ from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Batch, Kernels, Perturbed, Setting, decide
 from hedgerow.ambiguity.outcome_moves import closed_log_moments, outcome_nodes
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
+from hedgerow.ambiguity.radii import CERTAIN, Moves
 from hedgerow.ambiguity.reductions import MeanOfLogs
 from hedgerow.ambiguity.supports import (
     INTEGERS,
@@ -104,7 +106,7 @@ class TransportAmbiguity(PenalisedAmbiguity):
         kinds = tuple(kind.located(names, features) for kind in check_kinds(self.contexts))
         return self.replace(contexts=kinds)
 
-    def moves(self) -> str:
+    def columns_words(self) -> str:
         """Say in a sentence what columns do in a worst case; nothing where nothing was declared."""
         outcomes = {INTEGERS: "outcomes are whole numbers", STILL: "outcomes are left alone"}
         said = kinds_words(check_kinds(self.contexts))
@@ -126,6 +128,28 @@ class TransportAmbiguity(PenalisedAmbiguity):
         free = x_scale > 0
         in_scales = [units.y_unit / self._y_scale(units), units.x_spread[free] / x_scale[free]]
         return float(np.max(np.concatenate(in_scales)))
+
+    def usual_radius(self, units: Units, rows: int) -> float:
+        """How far the means of so many rows, all columns together, are uncertain."""
+        x_scale = _resolved("x_scale", self.x_scale, units.x_spread)
+        free = (x_scale > 0) & (units.x_spread > 0)
+        ratios = [units.y_spread / self._y_scale(units), units.x_spread[free] / x_scale[free]]
+        square = np.mean(np.concatenate(ratios) ** 2)
+        columns = len(np.concatenate(ratios))
+        far = np.sqrt(chi2.ppf(CERTAIN, columns) * square / rows)  # in the Euclidean norm
+        return float(far * columns ** max(1 / self.order - 1 / 2, 0.0))
+
+    def moves(self, spare: float, share: float) -> Moves:
+        """(spare/share)^(1/p) scales, in one column alone; 0 where nothing moves by degrees."""
+        far = (spare / share) ** (1 / self.order)
+        x, y = far * np.asarray(self.x_scale), far * np.asarray(self.y_scale)
+        known: Any = self._declared
+        supports = None if known is None else known.supports
+        if supports is not None:
+            x = np.where(supports.fixed, 0.0, x)
+            for columns, *_ in supports.variables:
+                x[list(columns)] = 0.0
+        return Moves(0.0 * y if self.outcomes == STILL else y, x)
 
     def _y_scale(self, units: Units) -> np.ndarray:
         """s_y; "auto" hardly moves an outcome that never varied."""

@@ -28,7 +28,7 @@ class Wasserstein(WassersteinAmbiguity):
         return ModelDescription(
             "Wasserstein distance",
             "every row of the history may be shifted, in all it holds",
-            moves=self.moves(),
+            columns=self.columns_words(),
         )
 
     def movers(self, batch: Batch, places: Int[Array, "b s"]) -> Batch:

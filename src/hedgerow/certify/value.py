@@ -144,6 +144,7 @@ def robust_value(
     sample_weight: Any = None,
     random_state: int = 0,
     censored: Any = None,
+    at: Any = None,
 ) -> RobustValue:
     """Worst expected loss of a fitted policy on data that need not be its training data.
 
@@ -169,10 +170,13 @@ def robust_value(
         Seed of the nodes' random shifts.
     censored : (rows,) of bool or None
         Where the outcome was at least Y, as in ``fit``. Not together with ``reference``.
+    at : (features,) array-like or None
+        One context, such as today's: how bad its decision can turn out, around what the nominal
+        holds possible there (a nominal of one outcome per context says so). Not with ``censored``.
     """
     _checks.nonnegative("gap", gap)
     evaluation = evaluated(
-        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored
+        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored, at
     )
     remark(evaluation.robust, tolerance)
     return two_sided(evaluation, gap)
@@ -221,12 +225,13 @@ def evaluated(
     sample_weight: Any,
     random_state: int,
     censored: Any,
+    at: Any = None,
 ) -> Evaluation:
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
     _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
     problem = policy.problem(
-        X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored
+        X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored, at=at
     )
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
     return certify(problem, policy.rule_, key, tolerance, reference)

@@ -1,4 +1,4 @@
-"""Commands that ask a policy: ``decide``, ``evaluate``, ``explain``, ``export``, ``report``."""
+"""Commands that ask a policy: decide, evaluate, explain, export, report, radii and watch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from hedgerow.cli.options import (
     EvaluateRequest,
     ExplainRequest,
     ExportRequest,
+    RadiiRequest,
     ReportRequest,
+    WatchRequest,
     asked_with,
 )
 from hedgerow.cli.screen import guarded
@@ -96,3 +98,36 @@ def report(request: ReportRequest) -> None:
 
         prepare()
         run(request)
+
+
+@app.command(
+    help="List radii: what each allows, what it costs if nothing changes, what it protects from."
+    "\n\nThe policy is trained on DATA for every radius, unless --keep."
+)
+@asked_with(RadiiRequest)
+def radii(request: RadiiRequest) -> None:
+    """Show a menu of radii."""
+    with guarded("Stopped."):
+        from hedgerow.cli.promises import radii
+        from hedgerow.cli.work import prepare
+
+        prepare()
+        radii(request)
+
+
+@app.command(
+    help="Watch a policy on what has arrived since: has the mean cost passed its bound, have the "
+    "data moved, and which columns?\n\nLook as often as you like: --level is the chance of any "
+    "false alarm, ever. Exit code 0: quiet; 3: the data have moved; 4: the cost has passed its "
+    "bound."
+)
+@asked_with(WatchRequest)
+def watch(request: WatchRequest) -> None:
+    """Watch a policy."""
+    with guarded("Stopped."):
+        from hedgerow.cli.promises import watch_new
+        from hedgerow.cli.work import prepare
+
+        prepare()
+        code = watch_new(request)
+    raise typer.Exit(code)

@@ -13,11 +13,11 @@ from hedgerow.cli.options import FitRequest, repeated
 from hedgerow.cli.options import listed as names_in
 from hedgerow.data.columns import NUMBER, encode, from_json, numeric_column
 from hedgerow.describe.numbers import listed, number, percent
-from hedgerow.losses import Loss, named_columns
 
 if TYPE_CHECKING:
     from hedgerow.data.encoder import TableEncoder
     from hedgerow.estimator import RobustPolicy
+    from hedgerow.losses import Loss
 
 
 def matching(table: pd.DataFrame, names: list[str]) -> list[str]:
@@ -84,6 +84,8 @@ def chosen_columns(table: pd.DataFrame, request: FitRequest, costs: list[str]) -
 
 def columns_read(loss: Loss) -> list[str]:
     """Columns of the table that a loss reads what things cost from."""
+    from hedgerow.losses import named_columns
+
     names = (name for _, column in named_columns(loss) for name in column.columns)
     return list(dict.fromkeys(str(name) for name in names))
 

@@ -18,6 +18,7 @@ from hedgerow.ambiguity import (
     ERM,
     KL,
     Ambiguity,
+    Calibrated,
     CausalSinkhorn,
     CausalWasserstein,
     ChiSquare,
@@ -142,6 +143,8 @@ def model_of(request: FitRequest, rows: int, columns: Sequence[ContextKind] = ()
     """The ambiguity model: as asked for, with the library's defaults for so many rows."""
     asked = None if request.model is None else MODELS[request.model]
     given = {name: getattr(request, name) for name in ("penalty", "radius", "epsilon", "order")}
+    if request.radius is not None:
+        given["radius"] = radius_of(request)
     if given["order"] is not None and given["order"].is_integer():
         given["order"] = int(given["order"])
     given["norm"] = None if request.norm is None else float(request.norm)
@@ -306,3 +309,13 @@ def _inventory(path: Path, products: int) -> InventorySubstitution:
             f"{products} outcome(s)."
         )
     return loss
+
+
+def radius_of(request: FitRequest) -> Any:
+    """The radius that was asked for: a number, or how to find one."""
+    if request.radius == "calibrated":
+        asked = {"level": request.level and float(request.level), "horizon": request.horizon}
+        if request.search == "time":
+            asked["held_out"] = "rolling"
+        return Calibrated(**{name: given for name, given in asked.items() if given is not None})
+    return request.radius if request.radius == "auto" else float(request.radius or "nan")

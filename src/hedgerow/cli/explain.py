@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from rich.table import Table
 
 from hedgerow import explain
 from hedgerow._files import check_target
+from hedgerow._warnings import HedgerowWarning
+from hedgerow.certify.value import robust_value
 from hedgerow.cli.columns import features_of
 from hedgerow.cli.explained import Explained
 from hedgerow.cli.loading import load_stored
@@ -105,6 +108,7 @@ def _one(asked: Explained, request: ExplainRequest) -> Callable[[Any], Any]:
         {name: _shown(told.get(name)) for name in found.names},
     )
     _print_stability(asked, place, chosen)
+    _print_at_worst(asked, place)
     titles = tuple(
         name if np.isfinite(value) else f"{name} = {told.get(name)}"
         for name, value in zip(found.names, found.context, strict=True)
@@ -172,6 +176,27 @@ def _print_stability(asked: Explained, place: int, decision: int) -> None:
     facts.append(("certain", _certain(asked, place, decision)))
     leave_gap()
     print_facts(facts)
+
+
+def _print_at_worst(asked: Explained, place: int) -> None:
+    """How bad this decision can turn out, where the table says what happened on other rows."""
+    policy, names = asked.policy, asked.policy.outcome_names_
+    if asked.units is not None or not names or any(name not in asked.shown for name in names):
+        return
+    Y = asked.shown[names].to_numpy(float)
+    known = np.array(np.isfinite(Y).all(axis=1))
+    known[place] = False  # it is not known when deciding
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HedgerowWarning)
+            found = robust_value(
+                policy, asked.X[known], Y[known], at=asked.X.iloc[[place]], tolerance=1e-2
+            )
+    except ValueError as error:
+        print_facts([("at worst", f"not known: {error}")])
+        return
+    usual = f"{number(found.nominal)} on average, by what the other rows of the table say"
+    print_facts([("may cost", usual), ("at worst", f"{number(found.value)} within the hedge")])
 
 
 def _certain(asked: Explained, place: int, decision: int) -> str:

@@ -20,6 +20,7 @@ from hedgerow.cli.options import (
     Seed,
     asked_with,
     cost_columns,
+    is_number,
     option,
     repeated,
 )
@@ -135,6 +136,15 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
             yield name, f"does not apply to --model {model}."
     if given >= {"penalty", "radius"}:
         yield "radius", "give a penalty or a radius, not both."
+    radius = request.radius
+    if radius is not None and radius not in ("auto", "calibrated") and not is_number(radius):
+        yield "radius", f"give a number, auto or calibrated; got {quoted(radius)}."
+    if radius in ("auto", "calibrated") and request.by:
+        yield "radius", f"{radius} is understood for single policies; give a panel a number."
+    if request.horizon is not None and radius != "calibrated":
+        yield "horizon", "goes with --radius calibrated."
+    if request.level is not None and radius == "calibrated" and not is_number(request.level):
+        yield "level", f"is a probability here, such as 0.9; got {quoted(request.level)}."
     for name in ("penalty", "radius", "epsilon"):
         if name in given and request.searches != Search.none:
             yield name, "is chosen by --search."

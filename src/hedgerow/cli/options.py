@@ -142,11 +142,7 @@ class FitRequest(SettingsOptions, PanelOptions, CostOptions):
     ] = None
     tail: Annotated[
         float | None,
-        in_data(
-            "SHARE",
-            "Count the worst share of cases instead of all: CVaR, such as 0.1; of a portfolio, in "
-            "place of the variance.",
-        ),
+        in_data("SHARE", "Count only the worst share of cases, such as 0.1 (CVaR)."),
     ] = None
     features: Annotated[
         list[str] | None, in_data("COLUMNS", "What to decide by: a,b,c; default: all others.")
@@ -179,7 +175,16 @@ class FitRequest(SettingsOptions, PanelOptions, CostOptions):
         float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
     ] = None
     radius: Annotated[
-        float | None, in_model("NUMBER", "How far data may move, instead of a price.")
+        str | None,
+        in_model(
+            "NUMBER",
+            "How far data may move, instead of a price; auto: as rows and columns suggest; "
+            "calibrated: so that the value bounds the next rows' mean cost with probability "
+            "--level.",
+        ),
+    ] = None
+    horizon: Annotated[
+        int | None, in_model("ROWS", "Of --radius calibrated: rows that the promise is about.")
     ] = None
     epsilon: Annotated[
         float | None, in_model("NUMBER", "Spread of the worst case; default: 0.01.")
@@ -361,6 +366,49 @@ class ReportRequest:
     title: Annotated[str | None, option("TEXT", "Heading of the page.")] = None
     unit: Annotated[str, option("TEXT", "What is decided on, such as portions.")] = ""
     loss_unit: Annotated[str, option("TEXT", "What losses are counted in, such as €.")] = ""
+
+
+@dataclass(frozen=True)
+class RadiiRequest:
+    """What ``hedgerow radii`` is asked for."""
+
+    policy: PolicyFile
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    radii: Annotated[
+        list[float] | None, option("NUMBER", "A radius to try; may be repeated.", "--radius")
+    ] = None
+    outcomes: Outcomes = None
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Judge the policy as it is; train none for each radius.")
+    ] = False
+    figure: Annotated[Path | None, option("FILE", "Also draw them, .png or .pdf.")] = None
+    force: Force = False
+
+
+@dataclass(frozen=True)
+class WatchRequest:
+    """What ``hedgerow watch`` is asked for."""
+
+    policy: PolicyFile
+    new: Annotated[
+        Path, typer.Argument(help="Table of all rows since the policy began, with outcomes.")
+    ]
+    history: Annotated[
+        Path | None,
+        option("FILE", "Rows it was not trained on, to compare with; default: what it remembers."),
+    ] = None
+    outcomes: Outcomes = None
+    bound: Annotated[
+        float | None, option("COST", "Mean cost not to exceed; default: promise or robust value.")
+    ] = None
+    level: Annotated[float, option("NUMBER", "Chance of any false alarm, ever.")] = 0.05
+    floor: Annotated[float, option("COST", "A cost that no row falls below.")] = 0.0
+    ignore: Annotated[
+        list[str] | None, option("COLUMNS", "Features that are meant to move: a,b,c.")
+    ] = None
+    json: Annotated[str | None, option("FILE", "Also write JSON; - prints it alone.")] = None
+    page: Annotated[Path | None, option("FILE", "Also write a page, .html.")] = None
+    force: Force = False
 
 
 def asked_with(

@@ -133,7 +133,12 @@ class PanelOptions:
         str | None, of_time("NUMBERS", "Means of so many equal weekdays; default: 4 and 8.")
     ] = None
     level: Annotated[
-        str | None, of_time("NUMBER", "Periods whose mean is a row's level; default: 4 weeks.")
+        str | None,
+        of_time(
+            "NUMBER",
+            "Periods whose mean is a row's level; default: 4 weeks. With --radius calibrated: the "
+            "probability of the promise; default: 0.9.",
+        ),
     ] = None
     calendar: Annotated[
         str | None, of_time("NAMES", "weekday,hour,month,day_of_year,season, or none.")
@@ -159,7 +164,9 @@ def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, 
     folder = request.data.is_dir()
     if not request.by:
         for name in given:
-            yield dashed(name), "goes with --by."
+            if name != "level" or request.radius != "calibrated":
+                other = " or --radius calibrated" if name == "level" else ""
+                yield dashed(name), f"goes with --by{other}."
         return
     for name in given:
         if name in OF_TIME and request.time is None:

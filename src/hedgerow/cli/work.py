@@ -12,6 +12,7 @@ from hedgerow import program_cache
 from hedgerow._files import check_target
 from hedgerow._warnings import VacuousCausalityWarning
 from hedgerow.ambiguity import Ambiguity
+from hedgerow.certify.radii import radius_in_words
 from hedgerow.certify.value import RobustValue
 from hedgerow.cli import panels
 from hedgerow.cli.choosing import choose
@@ -52,6 +53,7 @@ from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, along, located
+from hedgerow.monitoring import remember
 from hedgerow.panels import PanelPolicy
 from hedgerow.report.costs import fixed_words, standard_error
 from hedgerow.rules import Rule, SoftForest
@@ -105,6 +107,7 @@ def fit(request: FitRequest) -> None:
         policy.set_params(verbose=False)
         policy.remember_columns(encoder, request.outcomes)
         value = policy.robust_value_  # so that the file holds it
+        remember(policy, X, y)
         policy.save(request.out)
     in_sample, units = value.nominal, policy.units_
     if censored is None:
@@ -117,7 +120,7 @@ def fit(request: FitRequest) -> None:
         *column_facts(encoder),
         ("loss", loss_words),
         ("model", _model_words(request, policy.given_)),
-        *_moves_facts(policy.given_),
+        *_columns_facts(policy.given_),
         *chosen,
         ("nominal", policy.nominal_for(len(Y)).description().short),
         ("rule", _rule_word(policy.rule)),
@@ -125,6 +128,7 @@ def fit(request: FitRequest) -> None:
         ("in-sample loss", f"{number(in_sample)} a row"),
         ("best constant", best),
         ("robust value", _value_words(value)),
+        *_promise_facts(policy),
         ("saved as", str(request.out)),
     ]
     print_facts(facts)
@@ -241,10 +245,25 @@ def _model_words(request: FitRequest, model: Ambiguity) -> str:
     return ", ".join(filter(None, [name, settings_words(model)]))
 
 
-def _moves_facts(model: Ambiguity) -> list[tuple[str, str]]:
+def _columns_facts(model: Ambiguity) -> list[tuple[str, str]]:
     """What columns do in a worst case, where something was said of them."""
-    moves = model.description().moves
-    return [("contexts", moves)] if moves else []
+    words = model.description().columns
+    return [("contexts", words)] if words else []
+
+
+def _promise_facts(policy: RobustPolicy) -> list[tuple[str, str]]:
+    """What the radius allows, and what was promised by calibration."""
+    radius, found = policy.given_.radius, policy.calibration_
+    facts = []
+    if radius is not None and policy.ambiguity_.moves(1.0, 1.0) is not None:
+        facts.append(("radius", str(radius_in_words(policy))))
+    if found is not None:
+        facts += [
+            ("promise", str(found)),
+            ("  assuming", found.assumption),
+            ("  guarantee", f"{found.guarantee}; {found.blocks} blocks, {found.needed} needed"),
+        ]
+    return facts
 
 
 def _value_words(value: RobustValue) -> str:

@@ -56,14 +56,14 @@ class ModelDescription:
         What may happen to the history, as the end of a sentence; may be empty.
     hedges : bool
         Whether it hedges against anything at all.
-    moves : str
+    columns : str
         What columns do in a worst case, as a sentence; empty: nothing was said of them.
     """
 
     name: str
     idea: str = ""
     hedges: bool = True
-    moves: str = ""
+    columns: str = ""
 
 
 @dataclass(frozen=True)

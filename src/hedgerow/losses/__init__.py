@@ -4,8 +4,9 @@ from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
 from hedgerow.losses.by_row import along, by_row
 from hedgerow.losses.columns import Column, bound, located, named_columns, parameters
 from hedgerow.losses.custom import CustomLoss
-from hedgerow.losses.cvar import CVaR, JointCVaR
+from hedgerow.losses.cvar import CVaR
 from hedgerow.losses.inventory import InventorySubstitution
+from hedgerow.losses.joint_cvar import JointCVaR
 from hedgerow.losses.max_affine import MaxAffine
 from hedgerow.losses.mean_cvar import MeanCVaR
 from hedgerow.losses.mean_variance import MeanVariance

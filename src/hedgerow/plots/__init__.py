@@ -13,6 +13,7 @@ except ImportError:
 
 from hedgerow.plots.bars import importance, waterfall
 from hedgerow.plots.policies import decision_curve, partial_dependence, training_curve
+from hedgerow.plots.radii import radius_frontier
 from hedgerow.plots.scatter import attribution_scatter
 from hedgerow.plots.search_map import search_map
 from hedgerow.plots.style import save_figure
@@ -25,6 +26,7 @@ __all__ = [
     "decision_curve",
     "importance",
     "partial_dependence",
+    "radius_frontier",
     "save_figure",
     "search_map",
     "training_curve",

@@ -59,6 +59,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays["thresholds"] = policy.thresholds_
     if policy.errors_ is not None:
         arrays["errors"] = policy.errors_
+    if getattr(policy, "reference_", None) is not None:
+        arrays["reference"] = policy.reference_
     names = getattr(policy, "feature_names_in_", None)
     value = asdict(policy.robust_value_) if policy.has_robust_value_ else {}
     about = {
@@ -72,6 +74,7 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "status": policy.status_,
         "robust_value": {n: describe(part) for n, part in value.items() if n != "ray"} or None,
         "columns": policy.columns_,
+        **{name: describe(getattr(policy, f"{name}_", None)) for name in schema.WATCHED},
     }
     if policy.hardening_ is not None:
         about["hardening"] = {n: describe(part) for n, part in asdict(policy.hardening_).items()}
@@ -126,6 +129,9 @@ def unpacked(
     if (policy.thresholds_ is None) != (policy.loss.with_thresholds() is None):
         raise Wrong("its loss and its arrays do not have the same thresholds")
     policy._errors = arrays.get("errors")
+    policy.calibration_, policy.reference_ = None, arrays.get("reference")
+    for name in schema.WATCHED:
+        setattr(policy, f"{name}_", known.revive(about.get(name)))
     policy._single_outcome = about["single_outcome"]
     value = about["robust_value"]
     policy._robust_value = value and RobustValue(

@@ -231,6 +231,9 @@ def component(where: str, value: Any) -> None:
 
 # --------------------------------------------------------------------------- the whole
 
+WATCHED = ("promise", "room")
+"""What policies are watched by; entries that files from before have not."""
+
 DESCRIPTION: dict[str, Check] = {
     "format": whole(1),
     "hedgerow": text,
@@ -245,9 +248,10 @@ DESCRIPTION: dict[str, Check] = {
     "status": text,
     "robust_value": optional(_robust_value),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    **{name: optional(number) for name in WATCHED},
     "hardening": optional(_hardening),
 }
-LATER = {"hardening"}
+LATER = {"hardening", *WATCHED}
 """Entries that files of earlier versions do not have."""
 
 
@@ -284,7 +288,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
-    expected |= {"errors", "thresholds"} & set(arrays)
+    expected |= {"errors", "reference", "thresholds"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -313,6 +317,11 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
             raise Wrong(f"{name} must be float64 with one axis")
         if not np.all(np.isfinite(several)):
             raise Wrong(f"{name} must be finite")
+    reference = arrays.get("reference", np.zeros((1, sizes["d"] + sizes["y"])))
+    if reference.dtype != np.float64 or reference.shape[1:] != (sizes["d"] + sizes["y"],):
+        raise Wrong("reference must be float64 with a column per feature and outcome")
+    if not len(reference) or not np.all(np.isfinite(reference)):
+        raise Wrong("reference must have rows, of finite numbers")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":

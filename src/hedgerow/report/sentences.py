@@ -51,8 +51,8 @@ def hedges_with(subject: Subject) -> str:
     model = subject.policy.given_
     about, settings = model.description(), settings_words(model)
     idea = f": {about.idea}" if about.idea else ""
-    moves = f". {about.moves}" if about.moves else ""
-    return f"{about.name}{f' ({settings})' if settings else ''}{idea}{moves}"
+    columns = f". {about.columns}" if about.columns else ""
+    return f"{about.name}{f' ({settings})' if settings else ''}{idea}{columns}"
 
 
 def rule_words(subject: Subject) -> str:

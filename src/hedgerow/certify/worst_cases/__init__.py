@@ -31,6 +31,7 @@ def worst_case(
     sample_weight: Any = None,
     random_state: int = 0,
     censored: Any = None,
+    at: Any = None,
 ) -> WorstCase:
     """Return the distribution under which a fitted policy does as badly as its robust value says.
 
@@ -38,7 +39,7 @@ def worst_case(
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
     """
     found = evaluated(
-        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored
+        policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored, at
     )
     if not np.isfinite(found.robust.value):
         raise ValueError(

@@ -1,0 +1,471 @@
+"""A radius with a promise: the cost that the next rows stay below, and the radius that covers it.
+
+    excess_b = mean cost of block b − nominal cost of the policy that had not seen it
+    promise  = nominal cost + bound on the next block's excess            (``conformal``)
+    radius   = the smallest ρ with  v(ρ) ≥ promise                        (``reaching``)
+
+Since v rises with ρ, "the next block costs at most v(ρ)" is monotone in ρ, so choosing ρ by it is
+conformal risk control, and all that is random in it is the rank of one block among B + 1. A block
+is ``horizon`` rows in a row, or what a label says. Where blocks come from:
+
+    given     rows that the policy has not seen: the guarantee is exact
+    folds     policies learned without one fold of blocks each, judged on it
+    rolling   policies learned on what was before, judged on what came next (time)
+
+The last two judge other policies than the one at hand, trained alike on fewer rows: their guarantee
+is approximate, and said to be.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.base import clone
+from sklearn.model_selection import KFold, TimeSeriesSplit
+
+from hedgerow import _checks
+from hedgerow._warnings import HedgerowWarning, SeenRowsWarning
+from hedgerow.ambiguity import ERM, Ambiguity, Problem
+from hedgerow.certify import conformal
+from hedgerow.certify.reaching import Reached, radius_reaching, with_radius
+from hedgerow.certify.value import certify
+from hedgerow.data.table_files import require_pandas
+from hedgerow.describe.numbers import counted, number, percent
+
+if TYPE_CHECKING:
+    from hedgerow.estimator import RobustPolicy
+
+METHODS = ("blocks", "bootstrap", "concentration")
+HELD_OUT = ("given", "folds", "rolling")
+SMALLEST = 1e-6
+"""A radius that is given to a model must be greater than 0."""
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration:
+    """A promise about the mean cost of what comes next, and the radius that covers it.
+
+    Attributes
+    ----------
+    promise : float
+        What the mean cost of the next block is at most, with probability ``level``.
+    radius : float
+        The smallest radius whose certified value is at least the promise; infinite if none is.
+    level : float
+        Probability, over histories and what comes next.
+    horizon : int
+        Rows of a block; of labelled blocks their median number.
+    blocks : int
+        Blocks that were held out.
+    needed : int
+        Blocks that the level needs at least (method "blocks").
+    nominal : float
+        Mean cost under the nominal distribution: the cost if nothing changes.
+    method, held_out, confidence
+        How it was found.
+    excess : (blocks,) array
+        By how much each held-out block cost more than was expected of the policy that met it.
+    costs, sizes : (blocks,) arrays
+        Mean cost of each block, and its rows.
+    model : Ambiguity
+        The model with the radius.
+    error : float
+        Numerical error of the value at the radius. Sampling error is covered by the level.
+    status : str
+        "converged", or "node limit" if the numerical tolerance was not met.
+    """
+
+    promise: float
+    radius: float
+    level: float
+    horizon: int
+    blocks: int
+    needed: int
+    nominal: float
+    method: str
+    held_out: str
+    confidence: float | None
+    excess: np.ndarray
+    costs: np.ndarray
+    sizes: np.ndarray
+    labels: np.ndarray
+    model: Ambiguity
+    error: float
+    status: str
+
+    @property
+    def assumption(self) -> str:
+        """What the promise rests on, in one sentence."""
+        if self.method == "concentration":
+            return (
+                "The next rows are drawn as the held-out rows were, independently, and deviations "
+                "are small enough for the paper's inequality."
+            )
+        if self.method == "bootstrap":
+            return (
+                "The next rows are drawn as the held-out rows were, depend on near rows only, and "
+                "there are many."
+            )
+        return (
+            "The next block is exchangeable with the held-out blocks: any order of them all was "
+            "equally likely."
+        )
+
+    @property
+    def guarantee(self) -> str:
+        """How much of the level is proved under the assumption."""
+        if self.method != "blocks":
+            return "for large samples; nothing is proved for so many rows"
+        if self.held_out != "given":
+            return "approximate: the held-out blocks judged policies trained on fewer rows"
+        if self.confidence is not None:
+            return f"exact, for {percent(self.confidence)} of all histories at least"
+        return "exact at any number of blocks, on average over histories"
+
+    def __str__(self) -> str:
+        """Say the promise in one sentence."""
+        return (
+            f"With probability {percent(self.level)} the mean cost of the next "
+            f"{counted(self.horizon, 'row')} is at most {number(self.promise)}: a radius of "
+            f"{number(self.radius)}."
+        )
+
+    def __repr__(self) -> str:
+        """Say all that is known, a line each."""
+        proof = f"{self.method}, {self.held_out}"
+        lines = [
+            str(self),
+            f"  if nothing changes   {number(self.nominal)}",
+            f"  blocks               {self.blocks:,} held out ({proof}); {self.needed:,} needed",
+            f"  assumption           {self.assumption}",
+            f"  guarantee            {self.guarantee}",
+            f"  numerical error      {number(self.error, 2)}",
+        ]
+        return "\n".join(lines)
+
+    def to_frame(self) -> Any:
+        """Return the held-out blocks as a pandas table: label, rows, cost, excess, kept."""
+        found = {"block": self.labels, "rows": self.sizes, "cost": self.costs}
+        kept = self.nominal + self.excess <= self.promise
+        return require_pandas().DataFrame(found | {"excess": self.excess, "kept": kept})
+
+    def promise_at(self, level: float) -> float:
+        """Return the promise at another level from these blocks; infinite if they are too few."""
+        if self.method != "blocks":
+            raise ValueError("Other levels are read off blocks; calibrate again for this method.")
+        place = conformal.rank(self.blocks, _below_one("level", level), self.confidence)
+        if place > self.blocks:
+            return float("inf")
+        return self.nominal + float(np.sort(self.excess)[place - 1])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a policy file or a scheduler is told."""
+        return {
+            "promise": float(self.promise),
+            "radius": float(self.radius),
+            "level": float(self.level),
+            "horizon": int(self.horizon),
+            "blocks": int(self.blocks),
+            "nominal": float(self.nominal),
+            "method": self.method,
+            "held_out": self.held_out,
+        }
+
+
+def calibrate(
+    policy: RobustPolicy,
+    X: Any,
+    Y: Any,
+    level: float = 0.9,
+    horizon: int | None = None,
+    *,
+    blocks: Any = None,
+    method: str = "blocks",
+    held_out: str = "given",
+    folds: int = 5,
+    confidence: float | None = None,
+    ambiguity: Ambiguity | None = None,
+    tolerance: float = 5e-3,
+    random_state: int = 0,
+) -> Calibration:
+    """Return the smallest radius whose certified value bounds the next rows' mean cost.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X, Y : array-like
+        With ``held_out="given"`` rows that the policy was not trained on; else its whole history.
+        In the order in which they came, if they came in time.
+    level : float
+        Probability of the promise.
+    horizon : int or None
+        Rows that the promise is about. None: as many as leave enough blocks for the level.
+    blocks : (rows,) array-like or None
+        Labels instead of a horizon, such as months: rows with one label are one block.
+    method : {"blocks", "bootstrap", "concentration"}
+        By rank among held-out blocks, whose level holds at any number of blocks; by resampling
+        rows, or by the paper's inequality for means, which hold for large samples and serve for
+        comparison.
+    held_out : {"given", "folds", "rolling"}
+        See above; with "folds" and "rolling" the policy is trained again ``folds`` times.
+    folds : int
+        Folds, or origins in time.
+    confidence : float or None
+        Ask the level to hold, given the held-out blocks, for this share of histories; None: on
+        average over histories. Method "blocks" only.
+    ambiguity : Ambiguity or None
+        The model whose radius is sought; None: the policy's own.
+    tolerance : float
+        Numerical tolerance of the value at the radius.
+    random_state : int
+        Seed of nodes and resampling.
+
+    Returns
+    -------
+    Calibration
+    """
+    _checks.fitted_policy(policy)
+    _checks.one_of("method", method, METHODS)
+    _checks.one_of("held_out", held_out, HELD_OUT)
+    level = _below_one("level", level)
+    if confidence is not None:
+        _below_one("confidence", confidence)
+        if method != "blocks":
+            raise ValueError(f"confidence is understood with method='blocks'; got {method!r}.")
+    model = with_radius(ambiguity or policy.given_, 1.0)
+    contexts = policy.contexts(X)
+    outcomes = policy.outcomes(Y, contexts)
+    if held_out != "given":
+        _checks.count("folds", folds, 2)
+    needed = conformal.needed(level, confidence) if method == "blocks" else 1
+    labels = _labels(len(contexts), horizon, blocks, needed, held_out, folds)
+    held = held_out_costs(policy, X, Y, labels, held_out, folds)
+    size, kept = held.typical, len(held.excess)
+    if method == "blocks":
+        place = conformal.rank(kept, level, confidence)
+        if place > kept:
+            raise ValueError(_too_few(level, confidence, needed, kept, size, held_out))
+        bound = float(np.sort(held.excess)[place - 1])
+    elif method == "bootstrap":
+        bound = conformal.bootstrap(held.rows, level, size, random_state)
+    else:
+        bound = conformal.concentration(held.rows, level, size)
+    promise = held.nominal + bound
+    reached = _radius(policy, contexts, outcomes, model, promise, tolerance, random_state)
+    return Calibration(
+        promise=promise,
+        radius=reached.radius,
+        level=level,
+        horizon=size,
+        blocks=kept,
+        needed=needed,
+        nominal=held.nominal,
+        method=method,
+        held_out=held_out,
+        confidence=confidence,
+        excess=held.excess,
+        costs=held.costs,
+        sizes=held.sizes,
+        labels=held.labels,
+        model=with_radius(model, max(reached.radius, SMALLEST)),
+        error=reached.doubt,
+        status=reached.status,
+    )
+
+
+class HeldOut(NamedTuple):
+    """What held-out rows cost beyond what was expected: row by row, and by blocks.
+
+    ``nominal`` is what the policy itself is expected to cost; ``excess``, ``costs``, ``sizes`` and
+    ``labels`` have an entry per block, ``rows`` one per row.
+    """
+
+    nominal: float
+    rows: Float[np.ndarray, " rows"]
+    excess: Float[np.ndarray, " blocks"]
+    costs: Float[np.ndarray, " blocks"]
+    sizes: Int[np.ndarray, " blocks"]
+    labels: np.ndarray
+
+    @property
+    def typical(self) -> int:
+        """Rows of a block, or their median."""
+        return round(float(np.median(self.sizes)))
+
+
+def held_out_costs(
+    policy: RobustPolicy, X: Any, Y: Any, labels: np.ndarray, held_out: str, folds: int
+) -> HeldOut:
+    """Judge policies by rows that they have not seen; ``labels`` are the rows' blocks, −1: none."""
+    contexts = policy.contexts(X)
+    outcomes = policy.outcomes(Y, contexts)
+    names, places = _blocks(labels)
+    nominal = nominal_cost(policy, contexts, outcomes)
+    costs, excess = np.full((2, len(contexts)), np.nan)
+    for trained, expected, members in _judged(policy, X, Y, places, held_out, folds, nominal):
+        costs[members] = trained.losses(_taken(X, members), outcomes[members])
+        excess[members] = costs[members] - expected
+    kept = [i for i, rows in enumerate(places) if np.isfinite(excess[rows]).all()]
+    return HeldOut(
+        nominal=nominal,
+        rows=excess[np.isfinite(excess)],
+        excess=np.array([excess[places[i]].mean() for i in kept]),
+        costs=np.array([costs[places[i]].mean() for i in kept]),
+        sizes=np.array([len(places[i]) for i in kept]),
+        labels=names[kept],
+    )
+
+
+def nominal_cost(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray) -> float:
+    """Return the mean cost under the nominal that was trained on, else that of these rows."""
+    problem = _problem(policy, X, Y, ERM())
+    return certify(problem, policy.rule_, jax.random.key(0, impl="rbg")).robust.nominal
+
+
+def _problem(policy: RobustPolicy, X: np.ndarray, Y: np.ndarray, model: Ambiguity) -> Problem:
+    """The problem that radii are about: around the training data, if they are still known."""
+    nominal = getattr(policy, "nominal_", None)  # policy files hold none
+    if nominal is None:
+        return policy.problem(X, Y, ambiguity=model)
+    return Problem.of(nominal, policy.units_, policy.loss_, model)
+
+
+def _radius(
+    policy: RobustPolicy,
+    X: np.ndarray,
+    Y: np.ndarray,
+    model: Ambiguity,
+    promise: float,
+    tolerance: float,
+    seed: int,
+) -> Reached:
+    problem = _problem(policy, X, Y, model)
+    key = jax.random.key(_checks.count("random_state", seed, 0), impl="rbg")
+    found = radius_reaching(problem, policy.rule_, promise, key, tolerance)
+    least = found.least * (1 + 1e-6)  # below it no distribution lies
+    return found._replace(radius=max(found.radius, least))
+
+
+def _judged(
+    policy: RobustPolicy,
+    X: Any,
+    Y: Any,
+    places: Sequence[np.ndarray],
+    held_out: str,
+    folds: int,
+    nominal: float,
+) -> Iterator[tuple[RobustPolicy, float, np.ndarray]]:
+    """Policies, what each is expected to cost, and rows that it has not seen."""
+    if held_out == "given":
+        _warn_of_seen(policy, policy.contexts(X))
+        yield policy, nominal, np.concatenate(places)
+        return
+    splitter = KFold(folds) if held_out == "folds" else TimeSeriesSplit(folds)
+    if len(places) <= folds:
+        raise ValueError(
+            f"{counted(len(places), 'block')} cannot be split into {folds} folds: ask for a "
+            "shorter horizon or fewer folds."
+        )
+    for learned, met in splitter.split(np.arange(len(places))):
+        rows, members = (
+            np.concatenate([places[block] for block in part]) for part in (learned, met)
+        )
+        other = cast(Any, clone(policy))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HedgerowWarning)  # said of the policy itself
+            other.fit(_taken(X, rows), _taken(Y, rows))
+        trained_on = policy.contexts(_taken(X, rows)), policy.outcomes(_taken(Y, rows), rows)
+        yield other, nominal_cost(other, *trained_on), members
+
+
+def _labels(
+    rows: int, horizon: int | None, blocks: Any, needed: int, held_out: str, folds: int
+) -> np.ndarray:
+    """The block of each row; −1 for rows at the beginning that fill none."""
+    if blocks is not None:
+        if horizon is not None:
+            raise ValueError("Give a horizon or blocks, not both.")
+        found = np.asarray(blocks)
+        if found.shape != (rows,):
+            raise ValueError(
+                f"blocks must label each of {counted(rows, 'row')}; got shape {found.shape}."
+            )
+        return found
+    asked = {
+        "given": needed,
+        "folds": max(needed, folds + 1),
+        "rolling": (folds + 1) * -(-needed // folds),  # the first part is only learned from
+    }[held_out]
+    if horizon is None:
+        horizon = rows // asked
+        if horizon < 1:
+            raise ValueError(
+                f"The level needs {counted(asked, 'block')}, of a row each at least, but there are "
+                f"{counted(rows, 'row')}: bring more history, or ask for a lower level."
+            )
+    horizon = _checks.count("horizon", horizon)
+    if horizon > rows:
+        raise ValueError(f"horizon={horizon} is longer than the {counted(rows, 'row')} there are.")
+    first = rows % horizon  # the latest rows are kept
+    return np.where(np.arange(rows) < first, -1, (np.arange(rows) - first) // horizon)
+
+
+def _blocks(labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Labels of blocks in order of appearance, and their rows."""
+    used = np.flatnonzero(labels != -1) if labels.dtype.kind in "iu" else np.arange(len(labels))
+    names, first, codes = np.unique(labels[used], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = [used[np.flatnonzero(codes == label)] for label in order]
+    return names[order], places
+
+
+def _too_few(
+    level: float, confidence: float | None, needed: int, blocks: int, size: int, held_out: str
+) -> str:
+    sure = "" if confidence is None else f" with confidence {percent(confidence)}"
+    rows = f"about {needed * size:,} held-out rows" if held_out == "given" else "more history"
+    highest = blocks / (blocks + 1) if confidence is None else (1 - confidence) ** (1 / blocks)
+    return (
+        f"A level of {percent(level)}{sure} needs {counted(needed, 'held-out block')} of "
+        f"{counted(size, 'row')}, but there are {blocks}: bring {rows}, ask for a shorter horizon, "
+        f"for a level of at most {percent(highest)}, or for method='bootstrap', whose level is not "
+        "proved."
+    )
+
+
+def _below_one(name: str, value: Any) -> float:
+    """A probability that can be promised: between 0 and 1, and neither."""
+    share = _checks.fraction(name, value)
+    if share == 1:
+        raise ValueError(f"{name} must be less than 1: nothing is certain; got {value!r}.")
+    return share
+
+
+def _taken(table: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array or table."""
+    return table.iloc[rows] if hasattr(table, "iloc") else np.asarray(table)[rows]
+
+
+def _warn_of_seen(policy: RobustPolicy, contexts: Float[np.ndarray, "rows d"]) -> None:
+    """Say so if nearly all contexts are those of training."""
+    nominal = getattr(policy, "nominal_", None)
+    if nominal is None:
+        return
+    known = {row.tobytes() for row in np.ascontiguousarray(nominal.contexts)}
+    share = np.mean([row.tobytes() in known for row in np.ascontiguousarray(contexts)])
+    if share > 0.9 and len(np.unique(contexts, axis=0)) > 0.5 * len(contexts):
+        warnings.warn(
+            SeenRowsWarning(
+                f"{percent(float(share))} of these contexts were trained on: costs on rows that a "
+                "policy has seen promise too little. Give rows that it has not seen, or "
+                "held_out='folds' (in time: 'rolling')."
+            ),
+            stacklevel=4,
+        )

@@ -1,0 +1,58 @@
+"""The commands radii and watch, and radii that ``fit`` finds."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.cli.commands import app
+
+RUN = CliRunner()
+FIT = ["fit", "h.csv", "--outcome", "sold", "--holding", "1", "--stockout", "3", "--steps", "40"]
+FIT += ["--model", "kl", "--nominal", "empirical"]
+
+
+def table(rows, seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    heat = rng.normal(size=rows)
+    sold = np.maximum(30 + 4 * heat + 5 * rng.normal(size=rows) + shift, 0)
+    return pd.DataFrame({"heat": heat, "week": rng.normal(size=rows), "sold": sold})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table(120, 0).to_csv("h.csv", index=False)
+    table(60, 1).to_csv("new.csv", index=False)
+    table(120, 2, shift=12).to_csv("moved.csv", index=False)
+    return tmp_path
+
+
+def test_wrong_radii_are_named(folder):
+    for given, words in (
+        (["--radius", "funny"], "auto or calibrated"),
+        (["--horizon", "5"], "calibrated"),
+        (["--level", "0.9"], "--radius calibrated"),
+    ):
+        done = RUN.invoke(app, [*FIT, *given])
+        assert done.exit_code == 2
+        assert words in " ".join(done.output.replace("│", " ").split())
+
+
+@pytest.mark.slow
+def test_a_promise_is_made_listed_and_watched(folder):
+    done = RUN.invoke(app, [*FIT, "--radius", "calibrated", "--level", "0.8", "-o", "p.hedgerow"])
+    assert done.exit_code == 0, done.output
+    assert "With probability 80" in " ".join(done.output.split())
+    listed = RUN.invoke(app, ["radii", "p.hedgerow", "h.csv", "--keep", "--radius", "0.1"])
+    assert listed.exit_code == 0, listed.output
+    assert "one row in ten" in listed.output
+    quiet = RUN.invoke(app, ["watch", "p.hedgerow", "new.csv", "--json", "-"])
+    assert (quiet.exit_code, json.loads(quiet.stdout)["status"]) == (0, "quiet")
+    loud = RUN.invoke(
+        app, ["watch", "p.hedgerow", "moved.csv", "--history", "new.csv", "--page", "w.html"]
+    )
+    assert loud.exit_code == 4
+    assert "ALARM" in (folder / "w.html").read_text()
