@@ -24,7 +24,7 @@ from hedgerow.cli.panels.explaining import of_panel
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
 from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
-from hedgerow.describe.numbers import listed, number, percent
+from hedgerow.describe.numbers import counted, listed, number, percent
 from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import lens_of
@@ -193,7 +193,10 @@ def _print_at_worst(asked: Explained, place: int) -> None:
                 policy, asked.X[known], Y[known], at=asked.X.iloc[[place]], tolerance=1e-2
             )
     except ValueError as error:
-        print_facts([("at worst", f"not known: {error}")])
+        why = str(error)
+        if policy.nominal is None:  # chosen by the number of rows
+            why = f"{counted(int(known.sum()), 'other row')} of the table do not tell enough"
+        print_facts([("at worst", f"not known: {why}")])
         return
     usual = f"{number(found.nominal)} on average, by what the other rows of the table say"
     print_facts([("may cost", usual), ("at worst", f"{number(found.value)} within the hedge")])

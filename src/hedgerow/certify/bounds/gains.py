@@ -30,7 +30,7 @@ from hedgerow.ambiguity.outcome_moves import best_responses
 from hedgerow.certify.moments import Moments
 from hedgerow.programs import program
 
-ENTRIES = 513
+ENTRIES = 257
 """Of a table of one decision."""
 AT_ONCE = 64
 """Decisions that are tabulated at a time."""

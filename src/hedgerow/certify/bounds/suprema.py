@@ -23,7 +23,7 @@ from jaxtyping import Float
 from hedgerow.certify.bounds.smearing import CELLS, Around
 
 SLABS = 128
-COARSER = 4
+COARSER = 2
 """Every so many entries of the table are looked at."""
 
 
