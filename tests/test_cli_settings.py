@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli import building, settings
+from hedgerow.cli import building, composing, settings
+from hedgerow.cli.cost_options import ContextsAre, Norm
+from hedgerow.cli.options import FitRequest
 from hedgerow.data.table_files import write_table
 from tests.test_cli import call, flat, history
 
+COSTS = ["--holding", "1", "--stockout", "3"]
 FILE = """
 outcome = "demand"
 features = ["wind", "sky"]
@@ -168,6 +171,10 @@ def test_wrong_files_cost_a_sentence(train, config, text, message):
         (["--problem", "portfolio", "--holding", "1"], "does not apply to --problem portfolio"),
         (["--return-weight", "2", "--holding", "1", "--stockout", "3"], "goes with --problem"),
         (["--tail", "1.5", "--holding", "1", "--stockout", "3"], "must lie between 0 and 1"),
+        (["--contexts", "auto", *COSTS, "--model", "kl"], "does not apply to --model kl"),
+        (["--norm", "inf", *COSTS, "--model", "chi-square"], "does not apply to --model"),
+        (["--norm", "3", *COSTS], "'3' is not one of '1', '2', 'inf'"),
+        (["--contexts", "auto", *COSTS, "--by", "sky"], "auto is not offered with --by"),
         (["--set", "loss.part=MeanCVaR", "--costs", "c.toml"], "does not go with a table"),
     ],
 )
@@ -175,6 +182,50 @@ def test_options_that_do_not_go_together(train, options, message):
     result = call("fit", train, "--outcome", "demand", *options)
     assert result.exit_code == 2
     assert message in flat(result.stderr.replace("│", " "))
+
+
+def model_of(tmp_path, *settings, **options):
+    """What the command hedges against, with the columns of the history known."""
+    table = history().drop(columns=["demand", "other"])
+    encoder = hr.TableEncoder().fit(table)
+    known = composing.contexts_in(encoder, encoder.transform(table))
+    request = FitRequest(data=tmp_path, outcomes=["demand"], set_=list(settings), **options)
+    return composing.model_of(request, 80, known)
+
+
+def test_costs_and_contexts_are_reachable(tmp_path):
+    model = model_of(tmp_path, contexts=ContextsAre.auto, norm=Norm.inf, order=1.5)
+    assert (model.order, model.norm) == (1.5, np.inf)
+    assert [(type(kind).__name__, kind.columns) for kind in model.contexts] == [
+        ("Fixed", ("day_weekday", "day_month", "day_day_of_year")),
+        ("Categorical", ("sky_rain", "sky_sun")),
+        ("Bounded", ("wind",)),
+    ]
+    again = tomllib.loads(settings.as_toml({}, {"ambiguity": building.told(model)}))
+    again = building.built("ambiguity", again["ambiguity"], object)
+    assert [repr(kind) for kind in again.contexts] == [repr(kind) for kind in model.contexts]
+    said = ('ambiguity.contexts=[{part="Fixed",columns="wind"}]', 'ambiguity.norm=[2,"none"]')
+    model = model_of(tmp_path, *said, 'ambiguity.outcomes="integers"')
+    assert repr(model.contexts) == repr((hr.contexts.Fixed("wind"),))
+    assert (model.norm, model.outcomes) == ((2, None), "integers")
+    assert len(model_of(tmp_path, "ambiguity.contexts=auto").contexts) == 3
+    assert model_of(tmp_path, *said, contexts=ContextsAre.continuous).contexts is None
+    assert model_of(tmp_path).contexts is None
+    with pytest.raises(ValueError, match="ambiguity has an entry 'contexts'; a KL may have pen"):
+        model_of(tmp_path, "ambiguity.part=KL", contexts=ContextsAre.auto)
+
+
+@pytest.mark.slow
+def test_a_table_says_what_its_columns_are(train, tmp_path):
+    used, costs = tmp_path / "used.toml", ["--outcome", "demand", *COSTS]
+    quick = ["--steps", "20", "--rule", "affine", "--nominal", "empirical", "--epsilon", "0.1"]
+    asked = ["--features", "day,sky,wind", "--contexts", "auto", "--write-config", used]
+    policy, result = fit(train, tmp_path, *costs, *quick, *asked)
+    assert "sky_rain, sky_sun are changed from one value to another" in flat(result.stdout)
+    assert "wind is moved, but never below 0" in flat(result.stdout)
+    again, _ = fit(train, tmp_path, "--config", used)
+    X = policy.encoder_.transform(history())
+    np.testing.assert_array_equal(again.predict(X), policy.predict(X))
 
 
 def test_every_public_part_can_be_asked_for():

@@ -57,6 +57,7 @@ def test_names_and_files(tmp_path):
     policy = fitted(kinds, table)
     policy.save(tmp_path / "x.hedgerow")
     again = hr.load(tmp_path / "x.hedgerow")
+    assert np.isfinite(policy.robust_value_.value)
     values = [hr.robust_value(one, table, Y, tolerance=0.05).value for one in (policy, again)]
     assert values[0] == values[1]
     by_place = fitted([C.Bounded(1, low=0), C.Categorical((2, 3, 4), 0.2)])
@@ -104,3 +105,25 @@ def test_an_encoder_knows_what_columns_are():
         ("open",): "Categorical",
         ("rain",): "Bounded",
     }
+
+
+def test_what_columns_do_is_said_in_a_sentence():
+    kinds = [
+        C.Bounded("rain", 0),
+        C.Bounded("share", 0, 1),
+        C.Fixed(["weekday", "month"]),
+        C.Categorical(["sun", "fog"], 0.5),
+        C.Categorical(3, np.inf),
+        C.Bounded("wind", low=0),
+    ]
+    said = hr.CausalSinkhorn(1.0, contexts=kinds, outcomes="integers").description().columns
+    assert said == (
+        "In a worst case rain, wind are moved, but never below 0; share is moved, but never below "
+        "0 or above 1; weekday, month, column 3 are left alone; sun, fog are changed from one "
+        "value to another at a cost of 0.5; other columns are moved by any amount; outcomes are "
+        "whole numbers."
+    )
+    for kind in (hr.Sinkhorn, hr.Wasserstein, hr.CausalWasserstein):
+        assert kind(1.0).description().columns == ""
+        model = kind(1.0, contexts=C.Fixed())
+        assert model.description().columns == "In a worst case all columns are left alone."

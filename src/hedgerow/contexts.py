@@ -35,6 +35,8 @@ __all__ = ["Bounded", "Categorical", "ContextKind", "Continuous", "Fixed", "of"]
 
 TOLERANCE = 1e-9
 """Of a column's size: what an end may be missed by, and two values may differ by."""
+MOST_NAMED = 6
+"""Columns that a sentence names."""
 
 
 class Supports(NamedTuple):
@@ -158,7 +160,12 @@ class Bounded(ContextKind):
 
     def words(self) -> str:
         """Between the ends."""
-        return f"moved between {number(float(self.low))} and {number(float(self.high))}"
+        low, high = (
+            f"never {side} {number(float(end))}" if math.isfinite(float(end)) else ""
+            for side, end in (("below", self.low), ("above", self.high))
+        )
+        ends = " or ".join(filter(None, [low, high.removeprefix("never ") if low else high]))
+        return f"moved, but {ends}" if ends else "moved by any amount"
 
 
 class Fixed(ContextKind):
@@ -178,7 +185,7 @@ class Fixed(ContextKind):
 
     def words(self) -> str:
         """Not at all."""
-        return "never moved"
+        return "left alone"
 
 
 class Categorical(ContextKind):
@@ -233,6 +240,8 @@ class Categorical(ContextKind):
 
     def words(self) -> str:
         """Between values."""
+        if math.isinf(float(self.mismatch)):
+            return "left alone"
         return f"changed from one value to another at a cost of {number(float(self.mismatch))}"
 
 
@@ -247,6 +256,25 @@ def check_kinds(contexts: Any) -> list[ContextKind]:
         )
         kind.check()
     return kinds
+
+
+def kinds_words(kinds: Sequence[ContextKind]) -> list[str]:
+    """Say what becomes of columns in a worst case, those that are alike together.
+
+    ["rain is moved, but never below 0", "other columns are moved by any amount"]; nothing if
+    nothing was declared.
+    """
+    alike: dict[str, list[str]] = {}
+    for kind in kinds:
+        if kind.columns is None:
+            return [f"all columns are {kind.words()}"]
+        names = alike.setdefault(kind.words(), [])
+        names += [c if isinstance(c, str) else f"column {c}" for c in kind._listed()]
+    said = [
+        f"{listed(names, MOST_NAMED)} {'is' if len(names) == 1 else 'are'} {words}"
+        for words, names in alike.items()
+    ]
+    return said and [*said, f"other columns are {Continuous().words()}"]
 
 
 def supports_of(

@@ -201,7 +201,8 @@ class RobustPolicy(LearnedPolicy):
                     "policy files hold no training data; hedgerow.robust_value(policy, X, Y) "
                     "computes it on any data."
                 )
-            problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
+            model = self._knowing(self.given_)
+            problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             evaluation = certify(problem, self.rule_, self._key)
             remark(evaluation.robust)
             self._robust_value = two_sided(evaluation)
@@ -229,7 +230,8 @@ class RobustPolicy(LearnedPolicy):
                 raise ValueError(
                     "Policy files hold no training data: give X and Y to be asked about."
                 )
-            problem = Problem.of(self.nominal_, self.units_, self.loss_, self.given_)
+            model = self._knowing(self.given_)
+            problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             return problem, self, len(self.nominal_.contexts)
         asked = cast(Any, clone(self))
         with warnings.catch_warnings():

@@ -251,8 +251,11 @@ class LearnedPolicy(BaseEstimator):
 
     def _placed(self, parts: fitting.Parts) -> fitting.Parts:
         """Parts that know where the columns are that the model names."""
-        names = getattr(self, "feature_names_in_", None)
-        return parts._replace(ambiguity=parts.ambiguity.located(names, self.n_features_in_))
+        return parts._replace(ambiguity=self._knowing(parts.ambiguity))
+
+    def _knowing(self, model: Ambiguity) -> Ambiguity:
+        """The model, knowing where the columns are that it names."""
+        return model.located(getattr(self, "feature_names_in_", None), self.n_features_in_)
 
     def _priced(self, contexts: np.ndarray) -> Loss:
         """The loss of rows with these contexts, checked."""

@@ -68,7 +68,9 @@ def cost_of(order, norm):
     [pytest.param(*case, marks=() if case in FAST else pytest.mark.slow) for case in CASES],
 )
 def test_strong_duality(order, norm, causal, form):
-    settings = {"penalty": {"penalty": 0.6}, "radius": {"radius": 0.9}}[form]
+    # at order 1 smearing points out takes 0.944 of the radius by itself
+    radius = 1.1 if order == 1 else 0.9
+    settings = {"penalty": {"penalty": 0.6}, "radius": {"radius": radius}}[form]
     epsilon = 0.4 if form == "penalty" else 0.15
     kind = hr.CausalSinkhorn if causal else hr.Sinkhorn
     policy = hr.RobustPolicy.from_function(rule, LOSS, X, Y)

@@ -29,6 +29,8 @@ SETS = [
 RULES = [
     hr.SoftForest(3, 2),
     hr.SoftForest(2, 3, features_per_tree=2, temperature=0.5),
+    hr.SoftForest(3, 2, leaves="linear"),
+    hr.SoftForest(2, (1, 2), features_per_tree=2, leaves="linear", temperature=0.5),
     hr.ScoreForest(2, trees=3),
     hr.Affine(),
     hr.Constant(),
@@ -99,8 +101,9 @@ class TestEveryRuleOnEverySet:
         assert module["decide"](named) == module["decide"](x[0].tolist())
 
 
-def test_a_hard_forest_decides_likewise(tmp_path):
-    forest = built(hr.SoftForest(3, 2), hr.Nonnegative(2)).hardened()
+@pytest.mark.parametrize("leaves", ["constant", "linear"])
+def test_a_hard_forest_decides_likewise(tmp_path, leaves):
+    forest = built(hr.SoftForest(3, 2, leaves=leaves), hr.Nonnegative(2)).hardened()
     x = np.random.default_rng(2).normal(size=(300, FEATURES))
     np.testing.assert_allclose(forest.decide(x), exactly(forest, x.T).T, rtol=1e-12)
     policy = policy_of(forest)

@@ -56,6 +56,12 @@ POLICIES = {
     "part of the features": lambda: fitted(
         NEWSVENDOR, hr.SoftForest(trees=3, depth=3, features_per_tree=2, temperature=0.5), X=FRAME
     ),
+    "linear leaves": lambda: fitted(
+        hr.Newsvendor(1.0, 3.0, decision_set=BOX), hr.SoftForest(3, 2, leaves="linear"), 3
+    ),
+    "linear leaves of some": lambda: fitted(
+        NEWSVENDOR, hr.SoftForest(3, 2, features_per_tree=2, leaves="linear"), X=FRAME
+    ),
     "scores": lambda: fitted(hr.MeanVariance(2.0), hr.ScoreForest(2, trees=3), 3),
     "affine in a box": lambda: fitted(
         hr.Newsvendor(1.0, 3.0, decision_set=BOX), hr.Affine(), 3, X=FRAME

@@ -35,6 +35,16 @@ def encoded(policy, **values):
     return policy.encoder_.transform(frame)
 
 
+def test_values_of_a_category_are_shown_as_shares(look, hedged_page):
+    """A column for each value, its name below; how shares change is said."""
+    page = look(hedged_page)
+    figure = page.locator("#panels figure", has_text="sky")
+    assert figure.locator("rect.column").count() == 3
+    assert figure.locator("text.tick").all_text_contents() == ["fog", "rain", "sun"]
+    assert "sun: " in figure.inner_text()
+    assert " → " in figure.inner_text()
+
+
 class TestAgreement:
     """The script against ``predict`` and ``explain``, on every kind of rule."""
 

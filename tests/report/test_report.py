@@ -16,11 +16,11 @@ import hedgerow as hr
 from hedgerow.cli.commands import app
 from hedgerow.describe.numbers import number
 from hedgerow.describe.page_form import PageForm
-from hedgerow.report import write_report
+from hedgerow.report import sentences, write_report
 from hedgerow.report.costs import costs_of
 from hedgerow.report.html import embedded, page
 from hedgerow.report.live import chosen_rows
-from hedgerow.report.scenario import scenario_of
+from hedgerow.report.scenario import _feature, scenario_of
 from hedgerow.report.subject import Subject
 from tests.report.conftest import invented
 from tests.rules.outside import Tanh, in_ball
@@ -236,6 +236,25 @@ class TestScenario:
         for panel in scenario.panels:
             assert panel["spreads"][1] > panel["spreads"][0]
             assert panel["edges"] == sorted(panel["edges"])
+
+    def test_what_has_few_values_is_shown_as_shares(self, hedged, table):
+        """As far as the worst case keeps to them, as one that only weighs rows anew does."""
+        subject = Subject.read(hedged, table, table["demand"])
+        scenario = scenario_of(subject, np.arange(len(subject.features), 0.0, -1.0))
+        panels = {panel["name"]: panel for panel in scenario.panels}
+        assert panels["sky"]["values"] == ["fog", "rain", "sun"]
+        shares = [np.mean(table["sky"] == value) for value in panels["sky"]["values"]]
+        assert panels["sky"]["data"] == pytest.approx(shares)
+        assert panels["party"]["values"] == ["0", "1"]
+        for name in ("sky", "party"):
+            assert sum(panels[name]["worst"]) == pytest.approx(1)
+        assert "edges" in panels["weekday of day"]
+        assert "most important columns," in sentences.scenario_words(subject, scenario)
+
+    def test_what_is_shifted_by_degrees_has_no_shares(self):
+        data, worst = np.array([[0.0], [1.0], [1.0]]), np.array([[0.0], [1.0], [1.3]])
+        assert _feature("party", [], data, worst) is None
+        assert _feature("party", [], data, worst.round())["worst"] == [1 / 3, 2 / 3]
 
     def test_trusting_policies_have_none(self, small):
         policy, X, Y = small

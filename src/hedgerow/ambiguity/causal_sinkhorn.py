@@ -58,6 +58,7 @@ class CausalSinkhorn(SinkhornAmbiguity):
             "Causal Sinkhorn distance",
             "what is known beforehand and what then happens may both be shifted and blurred, the "
             "first without foreknowledge of the second",
+            columns=self.columns_words(),
         )
 
     def slots(self, nominal: NominalDistribution) -> int:

@@ -42,6 +42,7 @@ class CausalWasserstein(WassersteinAmbiguity):
             "Causal Wasserstein distance",
             "what is known beforehand and what then happens may both be shifted, the first without "
             "foreknowledge of the second",
+            columns=self.columns_words(),
         )
 
     def remarks(self, nominal: NominalDistribution) -> Iterator[HedgerowWarning]:

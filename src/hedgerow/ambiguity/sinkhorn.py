@@ -24,7 +24,9 @@ class Sinkhorn(SinkhornAmbiguity):
     def description(self) -> ModelDescription:
         """Against rows that are moved."""
         return ModelDescription(
-            "Sinkhorn distance", "every row of the history may be shifted and blurred"
+            "Sinkhorn distance",
+            "every row of the history may be shifted and blurred",
+            columns=self.columns_words(),
         )
 
     def slots(self, nominal: NominalDistribution) -> int:

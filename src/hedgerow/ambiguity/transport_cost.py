@@ -35,7 +35,7 @@ from hedgerow.ambiguity.supports import (
     declared,
     outcome_kernel,
 )
-from hedgerow.contexts import check_kinds
+from hedgerow.contexts import check_kinds, kinds_words
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.kernels import AbstractKernel, Nodes
 from hedgerow.losses import Loss
@@ -105,6 +105,13 @@ class TransportAmbiguity(PenalisedAmbiguity):
             return self
         kinds = tuple(kind.located(names, features) for kind in check_kinds(self.contexts))
         return self.replace(contexts=kinds)
+
+    def columns_words(self) -> str:
+        """Say in a sentence what columns do in a worst case; nothing where nothing was declared."""
+        outcomes = {INTEGERS: "outcomes are whole numbers", STILL: "outcomes are left alone"}
+        said = kinds_words(check_kinds(self.contexts))
+        said += filter(None, [outcomes.get(self.outcomes or "")])
+        return f"In a worst case {'; '.join(said)}." if said else ""
 
     def smallest_penalty(self, units: Units, loss: Loss, nominal: NominalDistribution) -> float:
         """What the loss's growth in the outcome asks for."""

@@ -26,7 +26,9 @@ class Wasserstein(WassersteinAmbiguity):
     def description(self) -> ModelDescription:
         """Against pairs that are moved."""
         return ModelDescription(
-            "Wasserstein distance", "every row of the history may be shifted, in all it holds"
+            "Wasserstein distance",
+            "every row of the history may be shifted, in all it holds",
+            columns=self.columns_words(),
         )
 
     def movers(self, batch: Batch, places: Int[Array, "b s"]) -> Batch:

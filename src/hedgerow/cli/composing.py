@@ -9,10 +9,11 @@ nobody asked for stays open, for the panel to fill in.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hedgerow import contexts
 from hedgerow.ambiguity import (
     ERM,
     KL,
@@ -27,9 +28,12 @@ from hedgerow.ambiguity import (
     Wasserstein,
 )
 from hedgerow.cli.building import built, kind_of, parameters_of, told
+from hedgerow.cli.cost_options import ContextsAre
 from hedgerow.cli.options import FitRequest, cost_columns
 from hedgerow.cli.panel_options import Strategy
 from hedgerow.cli.settings import Settings
+from hedgerow.contexts import ContextKind
+from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.nominal import AdaptedNominal, EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.describe.numbers import percent
 from hedgerow.estimator import RobustPolicy
@@ -74,9 +78,14 @@ RULES: dict[str, type[Rule]] = {
 AUTO: dict[str, Any] = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 
 
-def compose(request: FitRequest, loss: Loss, rows: int) -> RobustPolicy:
-    """Return the policy that was asked for, not fitted, to learn from so many rows."""
-    ambiguity = None if request.leaves_model else model_of(request, rows)
+def compose(
+    request: FitRequest, loss: Loss, rows: int, columns: Sequence[ContextKind] = ()
+) -> RobustPolicy:
+    """Return the policy that was asked for, not fitted, to learn from so many rows.
+
+    ``columns`` is what contexts are where they are asked for as "auto".
+    """
+    ambiguity = None if request.leaves_model else model_of(request, rows, columns)
     return RobustPolicy(
         loss=loss,
         ambiguity=ambiguity,
@@ -121,7 +130,16 @@ def _loss_inside(request: FitRequest) -> tuple[Loss, str]:
     return loss, loss.description().short
 
 
-def model_of(request: FitRequest, rows: int) -> Ambiguity:
+def contexts_in(encoder: TableEncoder, X: Any) -> list[ContextKind]:
+    """What the columns of a table are, by the names of its features."""
+    names = [str(name) for name in encoder.get_feature_names_out()]
+    return [
+        kind.replace(columns=tuple(names[place] for place in kind.columns))
+        for kind in contexts.of(encoder, X)
+    ]
+
+
+def model_of(request: FitRequest, rows: int, columns: Sequence[ContextKind] = ()) -> Ambiguity:
     """The ambiguity model: as asked for, with the library's defaults for so many rows."""
     asked = None if request.model is None else MODELS[request.model]
     given = {name: getattr(request, name) for name in ("penalty", "radius", "epsilon", "order")}
@@ -129,7 +147,13 @@ def model_of(request: FitRequest, rows: int) -> Ambiguity:
         given["radius"] = radius_of(request)
     if given["order"] is not None and given["order"].is_integer():
         given["order"] = int(given["order"])
+    given["norm"] = None if request.norm is None else float(request.norm)
     table = _over(request, "ambiguity", asked, Ambiguity, given)
+    said = request.contexts or table.get("contexts")
+    if said == ContextsAre.auto:
+        table["contexts"] = tuple(columns)
+    elif said == ContextsAre.continuous:
+        table.pop("contexts", None)
     kind = kind_of("ambiguity", table["part"], Ambiguity) if "part" in table else CausalSinkhorn
     declared, default = parameters_of(kind), default_ambiguity(rows)
     free: dict[str, Any] = {name: value for name, value in AUTO.items() if name in declared}

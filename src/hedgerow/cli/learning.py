@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
+from hedgerow.cli.cost_options import cost_mistakes
 from hedgerow.cli.options import (
     OUT,
     FitRequest,
@@ -116,15 +117,19 @@ def _mistakes(request: FitRequest) -> Iterator[tuple[str, str]]:
         yield "tail", "does not apply to panels, whose series have units of their own."
     columns = cost_columns([*(request.holding or []), *(request.stockout or [])])
     yield from panel_mistakes(request, columns)
+    yield from cost_mistakes(request)
     model, rule = request.model, request.rule
     if model is None and "part" not in request.section("ambiguity"):
         model = Model.causal_sinkhorn
     smeared = model in (Model.causal_sinkhorn, Model.sinkhorn)
+    moves = smeared or model in (Model.causal_wasserstein, Model.wasserstein)
     applies = {
         "penalty": model != Model.erm,
         "radius": model != Model.erm,
         "epsilon": smeared,
-        "order": smeared or model in (Model.causal_wasserstein, Model.wasserstein),
+        "order": moves,
+        "norm": moves,
+        "contexts": moves,
     }
     for name, fits in applies.items():
         if name in given and model is not None and not fits:

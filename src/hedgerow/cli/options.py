@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from hedgerow.cli.cost_options import CostOptions, in_model
 from hedgerow.cli.panel_options import (
     EngineName,
     History,
@@ -94,14 +95,11 @@ class RuleKind(StrEnum):
 
 
 IN_DATA: dict[str, Any] = {"rich_help_panel": "Data"}
-IN_MODEL: dict[str, Any] = {"rich_help_panel": "What to hedge against", "show_default": False}
 IN_RULE: dict[str, Any] = {"rich_help_panel": "Rule and training", "show_default": False}
 
 
 IN_ORDERS: dict[str, Any] = {"rich_help_panel": "Orders that can be placed"}
-in_data, in_model, in_rule, in_orders = (
-    partial(option, **panel) for panel in (IN_DATA, IN_MODEL, IN_RULE, IN_ORDERS)
-)
+in_data, in_rule, in_orders = (partial(option, **panel) for panel in (IN_DATA, IN_RULE, IN_ORDERS))
 OUT = ("--out", "-o")
 
 
@@ -117,7 +115,7 @@ Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
 @dataclass(frozen=True)
-class FitRequest(SettingsOptions, PanelOptions):
+class FitRequest(SettingsOptions, PanelOptions, CostOptions):
     """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
 
     data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
@@ -192,7 +190,8 @@ class FitRequest(SettingsOptions, PanelOptions):
         float | None, in_model("NUMBER", "Spread of the worst case; default: 0.01.")
     ] = None
     order: Annotated[
-        float | None, in_model("NUMBER", "Power of the distance moved; default: 2.")
+        float | None,
+        in_model("NUMBER", "Power of the distance moved, any number from 1 on; default: 2."),
     ] = None
     nominal: Annotated[
         NominalKind, in_model("NAME", "auto, residual, empirical, neighbour or adapted.")
@@ -233,7 +232,7 @@ class FitRequest(SettingsOptions, PanelOptions):
     @property
     def leaves_model(self) -> bool:
         """Whether a panel is to choose what to hedge against."""
-        given = (self.model, self.penalty, self.radius, self.epsilon, self.order)
+        given = (self.model, self.penalty, self.radius, self.epsilon, self.order, self.norm)
         said = any(one is not None for one in given) or "ambiguity" in self.sections
         return bool(self.by) and not said
 

@@ -30,6 +30,7 @@ from hedgerow.cli.composing import (
     MODELS,
     RULES,
     compose,
+    contexts_in,
     effective,
     loss_of,
     search_settings,
@@ -84,7 +85,7 @@ def fit(request: FitRequest) -> None:
     X = encoder.transform(table)
     _check_costs(loss, X)
     y = Y[:, 0] if Y.shape[1] == 1 else Y
-    policy = compose(request, loss, len(Y))
+    policy = compose(request, loss, len(Y), contexts_in(encoder, X))
     chosen = []
     if request.write_config is not None:
         write_settings(request.write_config, *effective(request, policy, len(Y)))
@@ -119,6 +120,7 @@ def fit(request: FitRequest) -> None:
         *column_facts(encoder),
         ("loss", loss_words),
         ("model", _model_words(request, policy.given_)),
+        *_columns_facts(policy.given_),
         *chosen,
         ("nominal", policy.nominal_for(len(Y)).description().short),
         ("rule", _rule_word(policy.rule)),
@@ -241,6 +243,12 @@ def _model_words(request: FitRequest, model: Ambiguity) -> str:
     name = request.model or name
     name = name if model.description().hedges else "erm"
     return ", ".join(filter(None, [name, settings_words(model)]))
+
+
+def _columns_facts(model: Ambiguity) -> list[tuple[str, str]]:
+    """What columns do in a worst case, where something was said of them."""
+    words = model.description().columns
+    return [("contexts", words)] if words else []
 
 
 def _promise_facts(policy: RobustPolicy) -> list[tuple[str, str]]:

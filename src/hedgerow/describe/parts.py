@@ -16,7 +16,8 @@ SETTINGS = {
     "the more the policy hedges",
     "radius": "how far from the data a distribution may be; the larger, the more the policy hedges",
     "epsilon": "how much a shifted row is blurred",
-    "order": "1: distance counts as such; 2: distance counts squared, so large shifts are dear",
+    "order": "power of the distance: 1 counts it as such, 2 squared; the larger, the dearer are "
+    "large shifts",
 }
 """What the settings of ambiguity models mean."""
 
@@ -55,11 +56,14 @@ class ModelDescription:
         What may happen to the history, as the end of a sentence; may be empty.
     hedges : bool
         Whether it hedges against anything at all.
+    columns : str
+        What columns do in a worst case, as a sentence; empty: nothing was said of them.
     """
 
     name: str
     idea: str = ""
     hedges: bool = True
+    columns: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,5 +107,11 @@ def settings_of(model: Any) -> dict[str, float]:
 
 
 def settings_words(model: Any) -> str:
-    """The settings beside each other: "penalty 10, epsilon 0.1, order 2"."""
-    return ", ".join(f"{name} {number(value)}" for name, value in settings_of(model).items())
+    """The settings beside each other: "penalty 10, epsilon 0.1, order 2, norm ∞"."""
+    words = [f"{name} {number(value)}" for name, value in settings_of(model).items()]
+    norm = getattr(model, "norm", None)
+    if norm is not None:
+        pair = norm if isinstance(norm, tuple | list) else (norm,)
+        shown = " and ".join("none" if one is None else number(one) for one in pair)
+        words.append(f"norm {shown}")
+    return ", ".join(words)

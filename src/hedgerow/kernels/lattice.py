@@ -176,7 +176,8 @@ class LatticeKernel(AbstractKernel):
 
     def best_move(self, slope: Any, centre: Array, penalty: Any) -> Array:
         """To the point that is worth most."""
-        slope = jnp.broadcast_to(slope, centre.shape)
+        shape = jnp.broadcast_shapes(jnp.shape(slope), centre.shape)  # several slopes, maybe
+        slope, centre = jnp.broadcast_to(slope, shape), jnp.broadcast_to(centre, shape)
         worth = slope[..., None, :] * (self.points - centre[..., None, :])
         worth = worth + penalty * self.epsilon * (self._log_terms(centre) - self.log_mass)
         return self._at(jnp.argmax(jnp.where(self.log_mass < 0, -jnp.inf, worth), axis=-2)) - centre

@@ -111,8 +111,13 @@ class PowerKernel(AbstractKernel):
         return jnp.log((self._half(jnp.abs(low)) + self._half(jnp.abs(high))) / 2)
 
     def _in_units(self, *offsets: Array) -> tuple[Array, ...]:
+        """Offsets over the unit; infinite ones stay, without a derivative of 0·∞."""
         unit = jnp.where(self.scale > 0, self.unit, 1.0)
-        return tuple(jnp.where(self.scale > 0, offset / unit, offset) for offset in offsets)
+        near = [(self.scale > 0) & jnp.isfinite(offset) for offset in offsets]
+        return tuple(
+            jnp.where(own, jnp.where(own, offset, 0.0) / unit, offset)
+            for own, offset in zip(near, offsets, strict=True)
+        )
 
     def _half(self, v: Array) -> Array:
         """The share of |v| below: of Gamma(1/p), at v^p."""
@@ -166,7 +171,8 @@ class PowerKernel(AbstractKernel):
         """sign(slope)·s·(|slope|·s/(λp))^{1/(p−1)}, cut to the support."""
         low, high = self.bounds(centre)
         move = self.scale * peak(slope * self.scale / penalty, self.order)
-        return jnp.clip(jnp.broadcast_to(move, centre.shape), low, high)
+        shape = jnp.broadcast_shapes(move.shape, low.shape)  # several slopes may be asked about
+        return jnp.clip(jnp.broadcast_to(move, shape), low, high)
 
     def proximal(
         self, home: Array, point: Array, uphill: Array, size: Array, penalty: Array

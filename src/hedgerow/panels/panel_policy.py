@@ -347,7 +347,10 @@ class PanelPolicy(BaseEstimator):
         ]
         engine = Engine(self.engine, self.n_jobs, self.scheduler)
         policy: Any = clone(self.policy)
-        policy.set_params(loss=located(policy.loss, list(plain.columns), plain.shape[1]))
+        names, features = list(plain.columns), plain.shape[1]
+        policy.set_params(loss=located(policy.loss, names, features))
+        if policy.ambiguity is not None:
+            policy.set_params(ambiguity=policy.ambiguity.located(names, features))
         self.rules_ = learn_many(policy, several, engine, self.store)
         self.policy_, self.factors_ = None, None
         self.series_loss_ = self.rules_.loss

@@ -35,6 +35,7 @@ from hedgerow.rules.slopes import outcome_slopes
 from hedgerow.solvers import StochasticSolver
 from hedgerow.solvers.loop import STRETCH
 from hedgerow.solvers.side_by_side import SideBySide
+from hedgerow.solvers.training import TrainingProblem
 
 TOGETHER = 16
 """Series in one program. On one thread a series takes a quarter less time with 15 neighbours than
@@ -173,6 +174,7 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
         solver.training(problem, _first_rule(parts, problem, keys), table=table)
         for problem, table in zip(problems, TrainingTable.alike(tables), strict=True)
     ]
+    _refuse_uneven(trainings)
     running = SideBySide.of(trainings, solver)
     steps = min(int(solver.steps), solver.stop_after or int(solver.steps))
     plain = solver.replace(stop_after=None)
@@ -186,6 +188,18 @@ def learn_together(parts: Parts, several: Sequence[OneSeries], keys: Keys) -> Se
         np.zeros(TOGETHER),
     ).taken(np.arange(len(several)))
     return _judged(learned, parts, several)
+
+
+def _refuse_uneven(trainings: Sequence[TrainingProblem]) -> None:
+    """Kernels of one program have one shape; those of categories have one that data decide on."""
+    kernels = [jax.tree_util.tree_flatten(each.objective.setting.kernels) for each in trainings]
+    shapes = [([np.shape(leaf) for leaf in leaves], form) for leaves, form in kernels]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            "Series are trained side by side, but contexts that are Categorical have other values "
+            "in one of them than in another: leave these out of contexts, or train one rule for "
+            "all series, strategy='pooled'."
+        )
 
 
 def _first_rule(parts: Parts, problem: Problem, keys: Keys) -> FittedRule:

@@ -9,6 +9,7 @@ has a policy in memory and whoever has read one decide by the same form, bit for
 """
 
 from hedgerow.plain.forms import PlainRule
+from hedgerow.plain.linear_trees import LinearTrees
 from hedgerow.plain.maps import Intervals, Joined, PlainMap, Shares
 from hedgerow.plain.policy import PlainPolicy
 from hedgerow.plain.sums import Affine, Constant, Mapped, Network
@@ -19,6 +20,7 @@ __all__ = [
     "Constant",
     "Intervals",
     "Joined",
+    "LinearTrees",
     "Mapped",
     "Network",
     "PlainMap",

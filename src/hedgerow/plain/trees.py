@@ -78,12 +78,20 @@ class Trees:
                 mixed += right
                 values = mixed
             return values.sum(axis=0) / trees
+        flat = self.leaves.reshape(trees * leaves, decisions)
+        return flat.T @ self._reached(gates) / trees
+
+    def routes(self, u: np.ndarray) -> np.ndarray:
+        """Probability of reaching each leaf of each tree (trees · leaves, rows)."""
+        return self._reached(self._gates(u if self.scores is None else self.scores @ u))
+
+    def _reached(self, gates: np.ndarray) -> np.ndarray:
+        """The same, from the root to the leaves."""
         routes = np.ones_like(gates[:, :1])
         for level in range(self.depth):
             left = routes * _level(gates, level)
             routes = np.concatenate([left, routes - left], axis=1)
-        flat = self.leaves.reshape(trees * leaves, decisions)
-        return flat.T @ routes.reshape(trees * leaves, -1) / trees
+        return routes.reshape(-1, gates.shape[2])
 
     def _gates(self, u: np.ndarray) -> np.ndarray:
         """Probability of turning left (trees, gates, rows)."""
@@ -100,8 +108,13 @@ class Trees:
 
     def onnx(self, graph: Graph, u: str) -> str:
         """From the root to the leaves, all trees at once."""
+        trees, leaves, decisions = self.leaves.shape
+        means = self.leaves.reshape(trees * leaves, decisions) / trees
+        return graph.add("MatMul", self.onnx_routes(graph, u), graph.number(means))
+
+    def onnx_routes(self, graph: Graph, u: str) -> str:
+        """``routes`` as a tensor (rows, trees · leaves)."""
         trees, gates, _ = self.weights.shape
-        leaves, decisions = self.leaves.shape[1:]
         if self.scores is not None:
             u = graph.affine(u, self.scores, None)
         if self.features is None:
@@ -125,12 +138,18 @@ class Trees:
             gate = graph.part(found, 2**level - 1, 2 ** (level + 1) - 1, axis=2)
             left = graph.add("Mul", routes, gate)
             routes = graph.add("Concat", left, graph.sub(routes, left), axis=2)
-        flat = graph.add("Reshape", routes, graph.constant(np.array([-1, trees * leaves])))
-        means = self.leaves.reshape(trees * leaves, decisions) / trees
-        return graph.add("MatMul", flat, graph.number(means))
+        shape = graph.constant(np.array([-1, trees * self.leaves.shape[1]]))
+        return graph.add("Reshape", routes, shape)
 
     def python(self) -> PythonCode:
         """Tree by tree, from the leaves up."""
+        return self.python_with("tree['leaves']")
+
+    def python_with(self, values: str, slopes: np.ndarray | None = None) -> PythonCode:
+        """The same where leaves say what an expression of ``tree`` and ``seen`` does.
+
+        Trees have an entry ``slopes`` besides, where there are any.
+        """
         lines = []
         for t in range(len(self.leaves)):
             seen = None if self.features is None else self.features[t]
@@ -139,7 +158,10 @@ class Trees:
                 lines.append(f"        'sees': {literal(seen)},\n")
             lines.append(f"        'weights': {literal(self.weights[t])},\n")
             lines.append(f"        'biases': {literal(self.biases[t])},\n")
-            lines.append(f"        'leaves': {literal(self.leaves[t])},\n    }},\n")
+            lines.append(f"        'leaves': {literal(self.leaves[t])},\n")
+            if slopes is not None:
+                lines.append(f"        'slopes': {literal(slopes[t])},\n")
+            lines.append("    },\n")
         constants = "TREES = (\n" + "".join(lines) + ")\n"
         if self.scores is not None:
             constants += f"SCORES = {literal(self.scores)}\n"
@@ -161,7 +183,7 @@ class Trees:
         for weights, bias in zip(tree['weights'], tree['biases']):
             logit = sum(w * v for w, v in zip(weights, seen)) + bias
             gates.append({gate})
-        values = tree['leaves']
+        values = {values}
         while len(values) > 1:
             half = len(values) // 2
             values = [

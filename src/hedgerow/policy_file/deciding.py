@@ -25,6 +25,7 @@ from hedgerow.plain import (
     Constant,
     Intervals,
     Joined,
+    LinearTrees,
     Mapped,
     Network,
     PlainMap,
@@ -234,8 +235,9 @@ def _rule(arrays: Mapping[str, np.ndarray], about: Described, decisions: _Set) -
     if about["status"] == "constant":
         kind, given = "hedgerow.Constant", set()
     known, read = RULES[kind]
-    if given != known or told.get("leaves", "constant") != "constant":
+    if given != known:
         raise _Unknown
+    read = LEAVES[told["leaves"]] if "leaves" in given & set(told) else read
     stored = [arrays[f"{RULE}{i}"] for i in range(sum(name.startswith(RULE) for name in arrays))]
     split = len(decisions.leaves)  # a rule's decision set is its first field
     ends, own = stored[:split], stored[split:]
@@ -290,6 +292,15 @@ def _forest(own: list[np.ndarray], features: int, onto: PlainMap) -> Trees:
     )
 
 
+def _linear(own: list[np.ndarray], features: int, onto: PlainMap) -> Mapped:
+    """``rules.linear_leaves.LinearForest``."""
+    slopes = own[3]
+    forest = _forest([*own[:3], *own[4:]], features, _sized("hedgerow.Free", onto.size))
+    width = forest.weights.shape[2]
+    numbers = LinearTrees(forest, _float64(slopes, *forest.leaves.shape, width))
+    return Mapped(numbers, onto)
+
+
 def _scored(own: list[np.ndarray], features: int, onto: PlainMap) -> Trees:
     """``rules.score_forest.ScoredForest``."""
     scores, *rest = own
@@ -330,6 +341,7 @@ def _network(own: list[np.ndarray], features: int, onto: PlainMap) -> Mapped:
 FOREST = {"trees", "depth", "temperature", "gate_scale", "leaf_scale"}
 SOFT_FOREST = FOREST | {"features_per_tree", "gates", "leaves"}
 Reader = Callable[[list[np.ndarray], int, PlainMap], PlainRule]
+LEAVES: dict[str, Reader] = {"constant": _forest, "linear": _linear}
 RULES: dict[str, tuple[set[str], Reader]] = {
     "hedgerow.SoftForest": (SOFT_FOREST, _forest),
     "hedgerow.ScoreForest": (FOREST | {"scores"}, _scored),

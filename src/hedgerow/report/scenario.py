@@ -2,7 +2,8 @@
 
 The worst case is a distribution near the rows of the report under which the policy does as badly as
 its model allows. It is shown by draws from it: histograms of outcomes, and of the features that
-matter most, beside the rows themselves.
+matter most, beside the rows themselves. Where draws keep to the values that the rows hold, as of
+categories and 0/1 columns that were declared so, shares of these values stand for a histogram.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from typing import Any
 import numpy as np
 
 from hedgerow.certify.worst_cases import worst_case
+from hedgerow.data.encoder import CATEGORY
+from hedgerow.describe.numbers import number
 from hedgerow.report.live import evenly
 from hedgerow.report.subject import Subject
 
 MOST_ROWS, DRAWS, BINS = 2000, 4000, 24
 MOST_OUTCOMES, MOST_FEATURES = 3, 5
 TOLERANCE = 5e-3
+SAME = 1e-6
+"""What a draw may differ by from a value that it is: rounding of standardised columns."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,9 @@ class Scenario:
     nominal: float = float("nan")
     """Mean loss in the worst case; that, less the price of reaching it; mean loss of the rows."""
     panels: tuple[dict[str, Any], ...] = ()
-    """Histograms: ``name``, ``kind``, ``edges``, ``data`` and ``worst`` shares, means, spreads."""
+    """Histograms: ``name``, ``kind``, ``edges``, ``data`` and ``worst`` shares, means, spreads.
+
+    Of what has few values: ``values`` in place of edges, means and spreads."""
     trouble: str = ""
     """Why there is no worst case to show; empty if there is one."""
 
@@ -52,16 +59,18 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
         draws = worst.sample(DRAWS)
     except (ValueError, NotImplementedError) as error:  # infinite, or a model that states none
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")
-    # Every number is shifted by degrees, which says little about what is only ever 0 or 1.
-    order = np.argsort(-importance, kind="stable")
-    telling = [j for j in order if importance[j] > 0 and len(np.unique(X[:, j])) > 2]
     panels = [
         _panel(subject.outcome_names[i], "outcome", Y[:, i], draws.y[:, i])
         for i in range(min(MOST_OUTCOMES, Y.shape[1]))
-    ] + [
-        _panel(subject.labels[j], "feature", X[:, j], draws.x[:, j])
-        for j in telling[:MOST_FEATURES]
     ]
+    named = _variables(subject)
+    weight = [float(np.sum(importance[places])) for _, places, _ in named]
+    for nth in np.argsort(np.negative(weight), kind="stable"):
+        if len(panels) == min(MOST_OUTCOMES, Y.shape[1]) + MOST_FEATURES or not weight[nth] > 0:
+            break
+        name, places, values = named[nth]
+        found = _feature(name, values, X[:, places], draws.x[:, places])
+        panels += [] if found is None else [found]
     return Scenario(
         rows=len(some),
         expected_loss=float(worst.expected_loss()),
@@ -69,6 +78,57 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
         nominal=float(worst.robust.nominal),
         panels=tuple(panels),
     )
+
+
+def _variables(subject: Subject) -> list[tuple[str, list[int], list[str]]]:
+    """Features by name and place, all of a category together, with the names of its values."""
+    alone = [(name, [place], []) for place, name in enumerate(subject.labels)]
+    encoder = subject.policy.encoder_
+    if encoder is None:
+        return alone
+    found: list[tuple[str, list[int], list[str]]] = []
+    for column in encoder.columns_:
+        first = sum(len(places) for _, places, _ in found)
+        count = len(column.features)
+        if column.kind == CATEGORY:
+            found.append((column.name, [*range(first, first + count)], [*map(str, column.values)]))
+        else:
+            found += alone[first : first + count]
+    return found
+
+
+def _feature(
+    name: str, values: list[str], data: np.ndarray, worst: np.ndarray
+) -> dict[str, Any] | None:
+    """A histogram, or shares of values; None where few values are shifted by degrees.
+
+    A 0/1 column that takes −0.3 to 1.3 in the worst case says little.
+    """
+    if len(values) > 1:
+        known = np.eye(len(values))
+    else:
+        known = np.unique(data, axis=0)
+        values = [number(float(value)) for value in known[:, 0]]
+        if len(known) > 2:
+            return _panel(name, "feature", data[:, 0], worst[:, 0])
+    shares = [_shares(rows, known) for rows in (data, worst)]
+    if any(share is None for share in shares):
+        return None
+    return {
+        "name": name,
+        "kind": "feature",
+        "values": values,
+        "data": shares[0],
+        "worst": shares[1],
+    }
+
+
+def _shares(rows: np.ndarray, known: np.ndarray) -> list[float] | None:
+    """Shares of the known values; None if rows hold others."""
+    gaps = np.abs(rows[:, None] - known).max(axis=2)
+    if np.any(gaps.min(axis=1) > SAME):
+        return None
+    return (np.bincount(gaps.argmin(axis=1), minlength=len(known)) / len(rows)).tolist()
 
 
 def _panel(name: str, kind: str, data: np.ndarray, worst: np.ndarray) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def hedges_with(subject: Subject) -> str:
     model = subject.policy.given_
     about, settings = model.description(), settings_words(model)
     idea = f": {about.idea}" if about.idea else ""
-    return f"{about.name}{f' ({settings})' if settings else ''}{idea}"
+    columns = f". {about.columns}" if about.columns else ""
+    return f"{about.name}{f' ({settings})' if settings else ''}{idea}{columns}"
 
 
 def rule_words(subject: Subject) -> str:
@@ -164,11 +165,13 @@ def scenario_words(subject: Subject, scenario: Scenario) -> str:
         return scenario.trouble
     rows = "the rows" if scenario.rows == subject.rows else f"{scenario.rows:,} of the rows"
     similar = subject.policy.nominal_for(scenario.rows).description().rows
+    shares = any("values" in panel for panel in scenario.panels)
+    degrees = "" if shares else " that vary by degrees"
     return (
         f"Around {rows} of this report,{f' {similar},' if similar else ''} the worst world would "
         f"cost {number(scenario.expected_loss)}{subject.money} a row instead of "
         f"{number(scenario.nominal)}{subject.money}. This is how outcomes, and the most important "
-        "columns that vary by degrees, would be distributed in it."
+        f"columns{degrees}, would be distributed in it."
     )
 
 

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, Int
 from hedgerow.decisions import DecisionSet, Free
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.parts import Missing
+from hedgerow.plain import LinearTrees
 from hedgerow.rules.forest import MOST_PACED, Forest, with_hard_gates
 from hedgerow.rules.mapped import MappedRule
 
@@ -71,6 +72,11 @@ class LinearForest(MappedRule):
             mixed = jnp.einsum("tlkm,tlr->tkmr", self.slopes, routes)
             rising = jnp.einsum("tkmr,tmr->kr", mixed, x[self.features])
         return (level + rising) / trees
+
+    def plain_raw(self) -> LinearTrees | None:
+        """The same in float64."""
+        forest = self.forest().plain()
+        return forest and LinearTrees(forest, np.asarray(self.slopes, np.float64))
 
     def raw_bounds(self, centre: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Those of every leaf, gate by gate from the leaves up."""

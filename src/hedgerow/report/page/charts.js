@@ -157,11 +157,11 @@ function rowChart(place, rows, series, current, choose) {
   place.replaceChildren(figure);
 }
 
-// Data as grey columns, the worst case as a line over them, with both means below.
+// Data as grey columns, the worst case as a line over them; of few values, one column for each.
 function histogram(panel, width) {
   const height = 150;
   const [left, right, top, bottom] = [6, width - 6, 8, height - AXIS];
-  const edges = panel.edges;
+  const edges = panel.edges ?? [...panel.values.keys(), panel.values.length];
   const [low, high] = [edges[0], edges[edges.length - 1]];
   const scale = across(low, high, left, right);
   const most = Math.max(...panel.data, ...panel.worst);
@@ -185,11 +185,13 @@ function histogram(panel, width) {
   );
   ink.push(drawn("path", { class: "worst", d: `${path}L${scale(high)} ${bottom}` }));
   ink.push(drawn("line", { class: "base", x1: left, x2: right, y1: bottom, y2: bottom }));
-  for (const tick of ticks(low, high, 4)) {
-    const x = Math.min(Math.max(scale(tick), 10), width - 14);
-    ink.push(
-      drawn("text", { class: "tick", x, y: bottom + 17, "text-anchor": "middle" }, shown(tick, 3)),
-    );
+  const letters = Math.floor((right - left) / edges.length / 7);
+  const marks = panel.values
+    ? panel.values.map((value, i) => [i + 0.5, shortened(value, Math.max(letters, 2))])
+    : ticks(low, high, 4).map((tick) => [tick, shown(tick, 3)]);
+  for (const [place, text] of marks) {
+    const x = Math.min(Math.max(scale(place), 10), width - 14);
+    ink.push(drawn("text", { class: "tick", x, y: bottom + 17, "text-anchor": "middle" }, text));
   }
   return sheet(
     width,
@@ -197,6 +199,15 @@ function histogram(panel, width) {
     `Histogram of ${panel.name}: rows of the data and worst case`,
     ...ink,
   );
+}
+
+// Shares of the values that change most, from the data to the worst case.
+function changes(panel) {
+  const change = (i) => Math.abs(panel.worst[i] - panel.data[i]);
+  const order = [...panel.values.keys()].sort((i, j) => change(j) - change(i)).slice(0, 3);
+  return order
+    .map((i) => `${panel.values[i]}: ${percent(panel.data[i])} → ${percent(panel.worst[i])}`)
+    .join(", ");
 }
 
 const pair = (values) => values.map((value) => shown(value, 3)).join(" → ");
@@ -224,7 +235,9 @@ function worstPanels(place, panels) {
       element(
         "p",
         { class: "caption" },
-        `mean ${pair(panel.means)}, spread ${pair(panel.spreads)}`,
+        panel.values
+          ? changes(panel)
+          : `mean ${pair(panel.means)}, spread ${pair(panel.spreads)}`,
       ),
     );
   }
