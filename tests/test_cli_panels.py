@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import hedgerow as hr
+from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.commands import app
-from hedgerow.cli.options import EvaluateRequest
 from hedgerow.cli.panel_options import default_windows
 from hedgerow.cli.panels.trial import LAST_WEEK, POLICY, WEEKDAY_QUANTILE, put_to_the_test
 from hedgerow.data.table_files import write_table

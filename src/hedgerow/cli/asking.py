@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.loading import check_asked
-from hedgerow.cli.options import (
+from hedgerow.cli.asking_options import (
     DecideRequest,
     EvaluateRequest,
     ExplainRequest,
@@ -14,8 +13,9 @@ from hedgerow.cli.options import (
     RadiiRequest,
     ReportRequest,
     WatchRequest,
-    asked_with,
 )
+from hedgerow.cli.loading import check_asked
+from hedgerow.cli.options import asked_with
 from hedgerow.cli.screen import guarded
 
 

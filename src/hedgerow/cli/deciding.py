@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.cli.asking_options import DecideRequest
 from hedgerow.cli.columns import features_of
 from hedgerow.cli.loading import load_stored, refuse_history
-from hedgerow.cli.options import DecideRequest
 from hedgerow.cli.screen import print_csv, say
 from hedgerow.data.table_files import (
     check_table_target,

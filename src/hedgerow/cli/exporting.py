@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hedgerow.cli.asking_options import ExportRequest
 from hedgerow.cli.loading import load_policy
-from hedgerow.cli.options import ExportRequest
 from hedgerow.cli.screen import say
 from hedgerow.exporting import check_export
 

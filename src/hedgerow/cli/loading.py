@@ -14,7 +14,7 @@ from hedgerow._files import check_is_file, check_target
 from hedgerow.data.table_files import check_readable
 
 if TYPE_CHECKING:
-    from hedgerow.cli.options import DecideRequest, EvaluateRequest
+    from hedgerow.cli.asking_options import DecideRequest, EvaluateRequest
     from hedgerow.estimator import RobustPolicy
     from hedgerow.panels import PanelPolicy
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import DecideRequest, is_number
+from hedgerow.cli.asking_options import DecideRequest
+from hedgerow.cli.options import is_number
 from hedgerow.cli.screen import say
 from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import number, percent

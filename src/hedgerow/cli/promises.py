@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hedgerow._files import check_target, whole_file
 from hedgerow.certify.radii import radius_menu
+from hedgerow.cli.asking_options import RadiiRequest, WatchRequest
 from hedgerow.cli.columns import features_of, outcomes_of
 from hedgerow.cli.loading import load_policy
-from hedgerow.cli.options import RadiiRequest, WatchRequest
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.screen import counting, leave_gap, print_facts, print_rows, say
 from hedgerow.data.table_files import read_table

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from hedgerow.cli.asking_options import ReportRequest
 from hedgerow.cli.columns import outcomes_of
 from hedgerow.cli.loading import load_policy, load_stored
-from hedgerow.cli.options import ReportRequest
 from hedgerow.cli.panels.tables import (
     check_rows,
     chosen_series,

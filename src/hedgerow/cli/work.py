@@ -15,6 +15,7 @@ from hedgerow.ambiguity import Ambiguity
 from hedgerow.certify.radii import radius_in_words
 from hedgerow.certify.value import RobustValue
 from hedgerow.cli import panels
+from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.choosing import choose
 from hedgerow.cli.columns import (
     censored_facts,
@@ -36,10 +37,7 @@ from hedgerow.cli.composing import (
     search_settings,
 )
 from hedgerow.cli.loading import load_stored, refuse_history
-from hedgerow.cli.options import (
-    EvaluateRequest,
-    FitRequest,
-)
+from hedgerow.cli.options import FitRequest
 from hedgerow.cli.screen import print_facts, progress, say
 from hedgerow.cli.settings import write_settings
 from hedgerow.data.columns import numeric_column

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import DecideRequest
+from hedgerow.cli.asking_options import DecideRequest
 from hedgerow.cli.orders import ordered
 from hedgerow.cli.panels.tables import (
     check_costs,

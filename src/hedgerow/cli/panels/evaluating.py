@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow.cli.options import EvaluateRequest
+from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.panels.tables import new_series
 from hedgerow.cli.panels.trial import POLICY, SPOKEN, Trial, put_to_the_test
 from hedgerow.cli.screen import print_facts, print_rows, say

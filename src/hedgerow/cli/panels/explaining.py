@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from hedgerow.cli.asking_options import ExplainRequest
 from hedgerow.cli.explained import Explained
-from hedgerow.cli.options import ExplainRequest
 from hedgerow.cli.panels.tables import (
     check_rows,
     chosen_series,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hedgerow.cli.options import DecideRequest
+from hedgerow.cli.asking_options import DecideRequest
 from hedgerow.cli.panel_options import dashed
 from hedgerow.cli.screen import say
 from hedgerow.panels import Engine, PanelPolicy, decide_partitions, files_of, fit_partitions

@@ -22,7 +22,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from hedgerow.baselines import same_weekday_quantile, seasonal_naive
-from hedgerow.cli.options import EvaluateRequest
+from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.panels.tables import (
     all_series,
     check_costs,
