@@ -48,6 +48,7 @@ def test_kinds_check_themselves():
         hr.CausalSinkhorn(1.0, norm=3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Every context occurs once")
 def test_names_and_files(tmp_path):
     import pandas as pd

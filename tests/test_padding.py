@@ -135,6 +135,7 @@ def test_searches_do_not_depend_on_it(more_room):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_ten_numbers_of_rows_share_their_programs():
     """Training, values and decisions: compiled for the first of them, and once more beyond 256."""

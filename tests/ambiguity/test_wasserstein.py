@@ -135,6 +135,7 @@ def test_a_hard_radius_trains_to_the_minimum(kind, order, solver):
     assert found <= least * (1.05 if solver == "SAA" and order == 1 else 1.005)
 
 
+@pytest.mark.slow
 def test_a_hard_radius_of_order_one_beats_a_rule_by_hand():
     model = hr.CausalWasserstein(radius=0.1, order=1)
     by_hand = hr.RobustPolicy.from_function(lambda x: 5.3 + 2 * x[0], LOSS, X, Y)

@@ -79,6 +79,7 @@ def test_the_value_of_a_constant_is_that_of_quadrature(model):
     np.testing.assert_allclose(policy.robust_value_.value, exact, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_value_without_entropy_is_the_best_move_of_every_entry():
     policy = constant(MODELS[3])
     exact = 0.0

@@ -119,6 +119,7 @@ def test_orders_are_continuous(order):
     assert near == pytest.approx(exact, abs=2e-5)  # 1e-6 times the derivative in p, about 1
 
 
+@pytest.mark.slow
 def test_wide_bounds_are_none():
     plain = value(hr.Sinkhorn(2.0, 0.2))
     wide = value(hr.Sinkhorn(2.0, 0.2, contexts=hr.contexts.Bounded(low=-50, high=50)))
@@ -136,6 +137,7 @@ def several():
     return value_of
 
 
+@pytest.mark.slow
 def test_a_category_that_cannot_change_is_fixed(several):
     fixed = several([hr.contexts.Fixed((1, 2, 3, 4))])
     still = hr.contexts.Fixed((1, 4))

@@ -257,6 +257,7 @@ def test_the_others_are_added_up(wide, top, bars, rest):
     assert (last == f"… {rest} others") == bool(rest)
 
 
+@pytest.mark.slow
 def test_long_names_keep_both_ends_and_are_not_cut_off(wide):
     policy, X, Y = wide
     fig = plots.importance(policy, X, Y, title="Importance", share_label="share " * 30)
