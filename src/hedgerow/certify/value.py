@@ -72,7 +72,7 @@ class RobustValue:
     nodes, contexts : int
         Effort spent: nodes per context, and contexts.
     status : str
-        "converged", or "node limit" if the tolerance was not reached.
+        "converged" to the tolerance, "node limit" if it was not reached, or "infinite".
     lower, upper : float
         A guarantee: the exact value for these data lies between them. ``lower`` is attained by a
         distribution that the model allows, ``upper`` is proved; infinite where nothing is.
@@ -255,7 +255,8 @@ def certify(
             size = max(abs(found.value), 1e-3 * problem.units.loss_unit)
             near_enough = found.stderr + found.bias <= tolerance * size or found.value == math.inf
             if near_enough and not planner.is_blind(plan, best.penalty):
-                return best._replace(robust=replace(found, status="converged"))
+                met = "infinite" if found.value == math.inf else "converged"
+                return best._replace(robust=replace(found, status=met))
     if best is None:
         raise ValueError("There are no nodes to evaluate the robust value with.")
     return best
