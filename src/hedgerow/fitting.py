@@ -175,7 +175,7 @@ def _compile_meanwhile(parts: Parts, X: np.ndarray, Y: np.ndarray, weights: np.n
     if parts.ambiguity.radius is not None:  # where it begins takes a certified value
         return
     kind = (
-        jax.tree_util.tree_structure(parts._replace(nominal=None)),
+        str(jax.tree_util.tree_structure(parts._replace(nominal=None))),  # it may hold arrays
         X.shape[1],
         Y.shape[1],
         ladder.room(len(X)),

@@ -70,7 +70,8 @@ def test_features_that_do_not_matter_change_no_guarantee(one_feature, model):
     (policies, (X, y)), ambiguity = one_feature, MODELS[model]
     truth = hr.robust_value(policies["forest"], X, y, ambiguity=ambiguity, tolerance=1e-8).value
     own = policies["forest"].rule_
-    wide = np.concatenate([X, np.random.default_rng(1).normal(size=(len(X), 4))], axis=1)
+    others = np.repeat(np.random.default_rng(1).normal(size=(len(X) // 3, 4)), 3, axis=0)
+    wide = np.concatenate([X, others], axis=1)
     units = policies["forest"].units_
     centre, factor = float(units.x_centre[0]), float(units.x_factor[0])
     unit = float(units.z_unit[0])
