@@ -93,6 +93,7 @@ def test_held_out_rows_that_were_seen_stand_for_those_that_were_not(seed):
         assert abs(by_seen - truth) < 0.4 * max(abs(plain - truth), abs(losses.mean() - truth))
 
 
+@pytest.mark.slow
 def test_a_search_splits_the_mask_with_the_rows():
     half = np.arange(len(Y)) < 40
     search = hr.RobustPolicyCV(

@@ -55,6 +55,7 @@ def test_training_does_not_depend_on_it(solver, x, more_room):
     np.testing.assert_allclose(many.predict(X), few.predict(X), **close)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("ambiguity", [hr.Sinkhorn(30.0, 0.1, 2), hr.KL(20.0), hr.ERM()])
 def test_training_of_other_models_does_not_depend_on_it(ambiguity, more_room):

@@ -26,6 +26,7 @@ def test_it_has_the_shape(folds):
     assert built.outcomes.shape == outline.outcomes.shape
 
 
+@pytest.mark.slow
 def test_training_is_compiled_once():
     programs.release()
     before = programs.compilations()

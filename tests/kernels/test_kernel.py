@@ -311,6 +311,7 @@ def test_gradients_are_difference_quotients(order):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("temperature", [1.0, 1e-2, 1e-4])
 @pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (0.0, 1e6)])

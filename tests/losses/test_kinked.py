@@ -21,6 +21,7 @@ def _kernel(order, cut):
     return Kernel(order, jnp.asarray(0.3), jnp.ones(1), *ends)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("cut", [False, True])
 def test_derivatives_equal_differences(order, cut):

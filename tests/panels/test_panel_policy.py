@@ -93,6 +93,7 @@ def test_damaged_files_end_in_one_sentence(fitted, tmp_path):
             hr.load(path)
 
 
+@pytest.mark.slow
 def test_units_of_a_series_do_not_matter(sales):
     """One store that counts in dozens: its orders are in dozens, nobody else's change."""
     features = _features(floor=1e-9)

@@ -279,6 +279,7 @@ def test_training_can_stop_before_its_schedule_ends():
     np.testing.assert_array_equal(part.history_, whole.history_[:100])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [hr.CausalSinkhorn(1.0, 0.1, **AUTO), hr.KL(1.0, loss_scale="auto")]
 )

@@ -182,6 +182,7 @@ def test_cvar_can_be_weighed_instead_of_variance(tmp_path):
 # --------------------------------------------------------------------------- going on
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     methods = (*PLAIN, "2-Causal-SDRO")
     whole = study(methods).run(market(), tmp_path / "whole")

@@ -68,6 +68,7 @@ def test_files_keep_matrices(data, tmp_path):
         assert again.score(data.data, y) == policy.score(data.data, y)
 
 
+@pytest.mark.slow
 def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
     """Too many vertices to know them all: those that matter are found around the learned rule."""
     settings = {"rule": SMALL, "solver": hr.NestedSGD(steps=150, batch=32), "random_state": 0}
