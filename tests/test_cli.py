@@ -423,11 +423,12 @@ def test_nominals_are_named_and_auto_is_the_library_s_own(tmp_path, train, nomin
 
 
 def test_help_states_the_defaults_that_the_library_has():
-    said = flat(call("fit", "--help").stdout)
+    said = flat(call("fit", "--help").stdout.replace("│", " "))
     _, ambiguity, rule, _, solver = Parts.of(hr.Newsvendor(1, 1))
     assert f"Price of moving data; default: {ambiguity.penalty:g} up to 1,000 rows." in said
     assert f"Spread of the worst case; default: {ambiguity.epsilon:g}." in said
-    assert f"Power of the distance moved; default: {ambiguity.order}." in said
+    moved = "Power of the distance moved, any number from 1 on"
+    assert f"{moved}; default: {ambiguity.order}." in said
     assert f"Trees of the forest; default: {rule.trees}." in said
     assert f"Questions per tree; default: {rule.depth}." in said
     assert f"Training steps; default: {solver.steps} up to 1,000 rows." in said

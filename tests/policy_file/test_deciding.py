@@ -315,7 +315,7 @@ def test_no_jax_to_decide(policies, tmp_path):
         except SystemExit as stop:
             assert not stop.code
         assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)
-        sys.argv[3] = "nothing.csv"
+        sys.argv[3], sys.argv[5] = "nothing.csv", {str(tmp_path / "none.csv")!r}
         try:
             main()
         except SystemExit as stop:

@@ -11,7 +11,7 @@ rows all entries share one kernel, and everything is asked once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -31,9 +31,19 @@ def outcome_nodes(
         raise ValueError("This setting has no nodes around outcomes: the loss needs none.")
     if batch.low is None:
         return nodes(kernel, batch.outcomes, key)
+    if nodes.reference() is not None:
+        refuse_reference()
     keys = jax.random.split(key, batch.outcomes.shape[:2])
     each = jax.vmap(jax.vmap(lambda y, low, key: nodes(kernel.above(low), y, key)))
     return each(batch.outcomes, batch.low, keys)
+
+
+def refuse_reference() -> NoReturn:
+    """Say that censored outcomes and discrete reference measures do not go together."""
+    raise ValueError(
+        "Censored outcomes are moved upwards only, and a discrete reference measure may have no "
+        "points there: leave reference out, or fit without censored."
+    )
 
 
 def closed_log_moments(

@@ -104,10 +104,7 @@ class NodePlanner:
         """Kernels with regularisation ε are integrated over."""
         if self.reference is not None:
             if self.problem.nominal.entry_low is not None:
-                raise ValueError(
-                    "Censored outcomes are moved upwards only, and a discrete reference measure "
-                    "may have no points there: leave reference out, or fit without censored."
-                )
+                refuse_reference()
             contexts, outcomes = self.problem.in_working_units(self.reference)
             return NodePlan(contexts, outcomes, 1, self._total, False) if level == 0 else None
         scans = [self._scan(epsilon, seed) for seed in range(level + 1)]
