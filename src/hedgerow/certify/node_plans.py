@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedgerow.ambiguity import Kernels, Problem
+from hedgerow.ambiguity.outcome_moves import refuse_reference
 from hedgerow.certify.moments import MOST_PLACES, Modes
 from hedgerow.certify.scan import Scan, scan_around
 from hedgerow.kernels import (
