@@ -50,6 +50,8 @@ class LearnedPolicy(BaseEstimator):
     n_outcomes_: int
     n_decisions_: int
     columns_: dict | None
+    table_format_: dict | None = None
+    """How the table that it was trained on was written, if the command read it; files keep it."""
     thresholds_: np.ndarray | None = None
     hardening_: Hardening | None = None
     _single_outcome: bool

@@ -121,6 +121,7 @@ class StoredPolicy:
             n_decisions_=len(plain.unit),
             status_=about["status"],
             columns_=about["columns"],
+            table_format_=about.get("table_format"),
         )
         if about["feature_names"] is not None:
             vars(self)["feature_names_in_"] = np.array(about["feature_names"], dtype=object)

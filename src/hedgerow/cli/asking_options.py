@@ -22,20 +22,21 @@ from hedgerow.cli.options import (
     in_orders,
 )
 from hedgerow.cli.panel_options import EngineName, History, Jobs, Scheduler, option
+from hedgerow.cli.reading import ReadingOptions
 
 
 @dataclass(frozen=True)
-class DecideRequest:
+class DecideRequest(ReadingOptions):
     """What ``hedgerow decide`` is asked for."""
 
     policy: PolicyFile
     new: Annotated[
         Path,
         typer.Argument(
-            help="Table of new contexts, CSV or Parquet; of a panel also a folder of Parquet."
+            help="Table of new contexts, CSV, Excel or Parquet; of a panel also a folder of Parquet."
         ),
     ]
-    out: Annotated[str, option("FILE", "Table to write, .csv or .parquet; - prints.", *OUT)] = "-"
+    out: Annotated[str, option("FILE", "Table to write, .csv, .xlsx or .parquet; - prints.", *OUT)] = "-"
     force: Force = False
     raw_text: Annotated[
         bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
@@ -86,11 +87,11 @@ class ExportRequest:
 
 
 @dataclass(frozen=True)
-class EvaluateRequest:
+class EvaluateRequest(ReadingOptions):
     """What ``hedgerow evaluate`` is asked for."""
 
     policy: PolicyFile
-    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
     outcomes: Outcomes = None
     against_column: AgainstColumn = None
     history: History = None
@@ -101,11 +102,11 @@ class EvaluateRequest:
 
 
 @dataclass(frozen=True)
-class ExplainRequest:
+class ExplainRequest(ReadingOptions):
     """What ``hedgerow explain`` is asked for; None leaves a choice to the library."""
 
     policy: PolicyFile
-    data: Annotated[Path, typer.Argument(help="Table of contexts, CSV or Parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of contexts, CSV, Excel or Parquet.")]
     row: Annotated[int | None, option("NUMBER", "Which row to explain; the first is 1.")] = None
     background: Annotated[
         Path | None, option("FILE", "Table to compare with; default: DATA itself.")
@@ -123,11 +124,11 @@ class ExplainRequest:
 
 
 @dataclass(frozen=True)
-class ReportRequest:
+class ReportRequest(ReadingOptions):
     """What ``hedgerow report`` is asked for; None and empty leave it to the library."""
 
     policy: PolicyFile
-    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
     out: Annotated[Path, option("FILE", "Page to write, .html.", *OUT)] = Path("report.html")
     force: Force = False
     against: Annotated[
@@ -149,11 +150,11 @@ class ReportRequest:
 
 
 @dataclass(frozen=True)
-class RadiiRequest:
+class RadiiRequest(ReadingOptions):
     """What ``hedgerow radii`` is asked for."""
 
     policy: PolicyFile
-    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV or Parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
     radii: Annotated[
         list[float] | None, option("NUMBER", "A radius to try; may be repeated.", "--radius")
     ] = None
@@ -166,7 +167,7 @@ class RadiiRequest:
 
 
 @dataclass(frozen=True)
-class WatchRequest:
+class WatchRequest(ReadingOptions):
     """What ``hedgerow watch`` is asked for."""
 
     policy: PolicyFile

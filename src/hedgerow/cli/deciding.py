@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.cli.asking_options import DecideRequest
 from hedgerow.cli.columns import features_of
 from hedgerow.cli.loading import load_stored, refuse_history
+from hedgerow.cli.reading import read_found, remembered
 from hedgerow.cli.screen import print_csv, say
 from hedgerow.data.table_files import (
     check_table_target,
-    is_csv,
-    read_table,
+    csv_text,
+    runs_formulas,
     without_formulas,
     write_table,
 )
@@ -22,6 +24,8 @@ from hedgerow.stored import is_panel
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+    from hedgerow.data.table_format import TableFormat
 
 
 def decide(request: DecideRequest) -> None:
@@ -41,14 +45,15 @@ def decide(request: DecideRequest) -> None:
             panels.decide_folder(policy, request)
             return
         columns_of = panels.decide
-    table = read_table(request.new)
+    table, found = read_found(request.new, request, policy)
     columns = columns_of(policy, table, request)
     for heading in columns:
         if heading in table.columns:
             raise ValueError(
                 f"{request.new} already has a column {heading!r}; rename or remove it."
             )
-    write_decisions(table.assign(**columns), out, raw_text=request.raw_text)
+    decided = table.assign(**columns)
+    write_decisions(decided, out, raw_text=request.raw_text, form=_alike(found, policy))
 
 
 def _columns_of_rows(
@@ -66,15 +71,23 @@ def _columns_of_rows(
     return columns
 
 
-def write_decisions(table: pd.DataFrame, out: Path | None, *, raw_text: bool) -> None:
-    """Write or print a table; formulas in CSV become text, unless ``raw_text``."""
-    if not raw_text and (out is None or is_csv(out)):
+def write_decisions(
+    table: pd.DataFrame, out: Path | None, *, raw_text: bool, form: TableFormat
+) -> None:
+    """Write or print a table; formulas in CSV and Excel become text, unless ``raw_text``."""
+    if not raw_text and (out is None or runs_formulas(out)):
         table = without_formulas(table)
     if out is None:
-        print_csv(table.to_csv(index=False))
+        print_csv(csv_text(table, form))
         return
-    write_table(table, out)
+    write_table(table, out, form)
     say(f"Wrote {len(table):,} decisions to {out}.", stderr=True)
+
+
+def _alike(found: TableFormat, policy: Any) -> TableFormat:
+    """How decisions are written: as the new rows are, so that the same program opens them."""
+    decimal = found.decimal or remembered(policy).decimal
+    return replace(found, decimal=None if found.separator in (None, ",") else decimal)
 
 
 def _headings(policy: Any) -> list[str]:

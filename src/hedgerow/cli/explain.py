@@ -21,8 +21,8 @@ from hedgerow.cli.columns import features_of
 from hedgerow.cli.explained import Explained
 from hedgerow.cli.loading import load_stored
 from hedgerow.cli.panels.explaining import of_panel
+from hedgerow.cli.reading import read
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
-from hedgerow.data.table_files import read_table
 from hedgerow.describe.names import decision_names
 from hedgerow.describe.numbers import counted, listed, number, percent
 from hedgerow.describe.parts import Missing
@@ -40,7 +40,8 @@ def run(request: ExplainRequest) -> None:
     """Explain one decision, or the policy as a whole."""
     if request.figure is not None:
         _check_figure(request.figure, request.force)
-    policy, table = load_stored(request.policy), read_table(request.data)
+    policy = load_stored(request.policy)
+    table = read(request.data, request, policy)
     if request.row is not None and not 1 <= request.row <= len(table):
         raise ValueError(
             f"There is no row {request.row}: {request.data} has {len(table):,} rows, and the first "
@@ -70,7 +71,7 @@ def _of_policy(policy: RobustPolicy, table: pd.DataFrame, request: ExplainReques
     X = features_of(policy, table)
     others = X
     if request.background is not None:
-        others = features_of(policy, read_table(request.background))
+        others = features_of(policy, read(request.background, request, policy))
     return Explained(policy, X, others, table, policy.encoder_)
 
 

@@ -21,6 +21,7 @@ from hedgerow.cli.panel_options import (
     PanelOptions,
     option,
 )
+from hedgerow.cli.reading import ReadingOptions
 from hedgerow.cli.settings import SettingsOptions
 
 Request = TypeVar("Request")
@@ -111,10 +112,10 @@ Seed = Annotated[int, option("NUMBER", "Same seed, same policy.", min=0)]
 
 
 @dataclass(frozen=True)
-class FitRequest(SettingsOptions, PanelOptions, CostOptions):
+class FitRequest(SettingsOptions, PanelOptions, CostOptions, ReadingOptions):
     """What ``hedgerow fit`` is asked for; None leaves a choice to the library."""
 
-    data: Annotated[Path, typer.Argument(help="Table of history, .csv or .parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of history, .csv, .xlsx or .parquet.")]
     outcomes: Annotated[
         list[str],
         in_data(

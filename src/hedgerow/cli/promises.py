@@ -11,8 +11,8 @@ from hedgerow.cli.asking_options import RadiiRequest, WatchRequest
 from hedgerow.cli.columns import features_of, outcomes_of
 from hedgerow.cli.loading import load_policy
 from hedgerow.cli.options import listed as names_in
+from hedgerow.cli.reading import read
 from hedgerow.cli.screen import counting, leave_gap, print_facts, print_rows, say
-from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import number, percent
 from hedgerow.estimator import RobustPolicy
 from hedgerow.monitoring import Watch, watch
@@ -27,7 +27,8 @@ def radii(request: RadiiRequest) -> None:
     """Print a menu of radii, and draw it."""
     if request.figure is not None:
         check_target(request.figure, overwrite=request.force)
-    policy, table = load_policy(request.policy), read_table(request.data)
+    policy = load_policy(request.policy)
+    table = read(request.data, request, policy)
     X = features_of(policy, table)
     Y = outcomes_of(policy, request.policy, table, request.outcomes)
     with counting("radii") as report:
@@ -62,7 +63,7 @@ def watch_new(request: WatchRequest) -> int:
     if written is not None:
         check_target(written, overwrite=request.force)
     policy = load_policy(request.policy)
-    table = read_table(request.new)
+    table = read(request.new, request, policy)
     history = None
     if request.history is not None:
         history = _read(policy, request, request.history)
@@ -90,7 +91,7 @@ def watch_new(request: WatchRequest) -> int:
 
 
 def _read(policy: RobustPolicy, request: WatchRequest, path: Path) -> tuple:
-    table = read_table(path)
+    table = read(path, request, policy)
     return features_of(policy, table), outcomes_of(policy, path, table, request.outcomes)
 
 

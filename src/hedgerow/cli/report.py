@@ -16,8 +16,8 @@ from hedgerow.cli.panels.tables import (
     refuse_without_history,
     told_of,
 )
+from hedgerow.cli.reading import read
 from hedgerow.cli.screen import counting, print_facts, say
-from hedgerow.data.table_files import read_table
 from hedgerow.panels import PanelPolicy
 from hedgerow.report import check_page_target, write_report
 
@@ -28,7 +28,8 @@ LARGE = 3_000_000
 def run(request: ReportRequest) -> None:
     """Write the report of a policy on a table with outcomes."""
     out, data = check_page_target(request.out, overwrite=request.force), request.data
-    policy, table = load_stored(request.policy), read_table(data)
+    policy = load_stored(request.policy)
+    table = read(data, request, policy)
     if isinstance(policy, PanelPolicy):
         _of_panel(policy, table, request, out)
         return
@@ -71,7 +72,7 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
         if getattr(request, name) is not None:
             option = {"outcomes": "outcome"}.get(name, name)
             raise ValueError(f"--{option} is not understood for panels.")
-    history = history_of(panel, request.history)
+    history = history_of(panel, request)
     check_rows(panel, table, request.data)
     refuse_without_history(panel, table, history, request.data)
     series = [chosen_series(panel, text) for text in request.series or []]

@@ -38,13 +38,13 @@ from hedgerow.cli.composing import (
 )
 from hedgerow.cli.loading import load_stored, refuse_history
 from hedgerow.cli.options import FitRequest
+from hedgerow.cli.reading import read, read_found
 from hedgerow.cli.screen import print_facts, progress, say
 from hedgerow.cli.settings import write_settings
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import (
     check_table_target,
-    read_table,
 )
 from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import number, percent
@@ -74,7 +74,7 @@ def fit(request: FitRequest) -> None:
     if request.by:
         panels.fit(request)
         return
-    table = read_table(request.data)
+    table, found = read_found(request.data, request)
     request = replace(request, outcomes=matching(table, request.outcomes))
     loss, loss_words = loss_of(request)
     Y = np.column_stack([numeric_column(table, name) for name in request.outcomes])
@@ -104,6 +104,7 @@ def fit(request: FitRequest) -> None:
                 raise
         policy.set_params(verbose=False)
         policy.remember_columns(encoder, request.outcomes)
+        policy.table_format_ = found.to_json()
         value = policy.robust_value_  # so that the file holds it
         remember(policy, X, y)
         policy.save(request.out)
@@ -141,7 +142,7 @@ def evaluate(request: EvaluateRequest) -> None:
     if request.by_series is not None:
         check_table_target(request.by_series, overwrite=request.force)
     policy = load_stored(path)
-    table = read_table(test)
+    table = read(test, request, policy)
     if isinstance(policy, PanelPolicy):
         panels.evaluate(policy, table, request)
         return

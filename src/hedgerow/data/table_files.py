@@ -1,28 +1,48 @@
-"""Table files: CSV and Parquet in and out, whole or not at all, or one sentence why not.
+"""Table files: CSV, Excel and Parquet in and out, whole or not at all, or one sentence why not.
 
 A file is measured before it is read (``table_sizes``), so that a small one cannot fill the memory.
-Pandas is needed here and where tables are encoded, and is imported when first used.
+How it writes columns, numbers and dates is found out, or asked for (``table_format``).
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hedgerow._files import check_target, whole_file
-from hedgerow.data.table_sizes import check_csv, check_size, most_bytes, parquet_size
+from hedgerow.data.frames import require_pandas
+from hedgerow.data.interpreting import PLAIN, interpreted, needs_text
+from hedgerow.data.table_format import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, TableFormat
+from hedgerow.data.table_sizes import (
+    check_size,
+    check_workbook,
+    measured_text,
+    most_bytes,
+    parquet_size,
+)
+from hedgerow.data.table_text import first_lines
+from hedgerow.describe.numbers import listed
 from hedgerow.describe.text import quoted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "check_readable",
+    "check_table_target",
+    "is_csv",
+    "read_formatted",
+    "read_table",
+    "require_pandas",
+    "without_formulas",
+    "write_table",
+]
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 """What spreadsheet programs take for the beginning of a formula."""
 MOST_COLUMNS = 100_000
@@ -30,16 +50,64 @@ MOST_LETTERS = 200
 """Letters that a column's name may have: it is printed, and is part of its features' names."""
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a CSV or Parquet file, by its suffix, or say in one sentence what is wrong with it.
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    dates: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> pd.DataFrame:
+    """Read a CSV, Excel or Parquet file, by its suffix, or say in one sentence what is wrong.
+
+    What is not asked for is found out where all of the file leaves no doubt, and then said in
+    ``table.attrs["read_as"]``; where it does, one sentence says what to ask for.
 
     Parameters
     ----------
     path : path
-        Ends in .csv or .csv.gz (UTF-8, commas, names in the first line), .parquet or .pq.
+        Ends in .csv, .tsv or .txt (or such a name and .gz), .xlsx, .parquet or .pq; names of
+        columns are in the first line.
+    separator : {",", ";", "tab", "|"}, optional
+        What stands between columns of text.
+    decimal : {".", ","}, optional
+    dates : {"day-first", "month-first", "iso"}, optional
+        How dates are written that are not like 2015-11-07.
+    encoding : str, optional
+        Of text, such as "latin-1".
+    sheet : str or int, optional
+        Of an Excel file, by name or by number from 1 on; the first by default.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import hedgerow as hr
+    >>> _ = Path("sales.csv").write_text("day;sold\\n24.12.2025;10,5\\n27.12.2025;8\\n")
+    >>> table = hr.data.read_table("sales.csv")
+    >>> table.attrs["read_as"]
+    "Read with ';' between columns, ',' as decimal mark, and dates as day.month.year."
+    """
+    asked = TableFormat.asked(separator, decimal, dates, encoding, sheet)
+    table, found = read_formatted(path, asked)
+    told = found.sentence()
+    if told is not None:
+        table.attrs["read_as"] = told
+    return table
+
+
+def read_formatted(
+    path: str | os.PathLike[str],
+    asked: TableFormat = PLAIN,
+    remembered: TableFormat = PLAIN,
+) -> tuple[pd.DataFrame, TableFormat]:
+    """Read a file, and return how it writes its table as well.
+
+    What is asked for has to hold; what is remembered decides what the file leaves open.
     """
     path = check_readable(path)
-    table = _by_suffix(path, _read_csv, _read_parquet)(path)
+    read = _by_suffix(path, _read_csv, _read_parquet, _read_excel)
+    table, found = read(path, asked, remembered)
     if len(table.columns) == 0:
         raise ValueError(f"{shown(path)} is empty.")
     names = [str(name) for name in table.columns]
@@ -47,13 +115,13 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     table.columns = names
     if len(table) == 0:
         raise ValueError(f"{shown(path)} has column names but no rows.")
-    return table
+    return table, found
 
 
 def check_readable(path: str | os.PathLike[str]) -> Path:
     """Return the path if there is a file with a known suffix; worth asking before long work."""
     path = Path(path)
-    _by_suffix(path, None, None)
+    _by_suffix(path, None, None, None)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {shown(path)}.")
     if path.is_dir():
@@ -63,12 +131,45 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table as CSV or Parquet, by its suffix, whole or not at all."""
+def write_table(
+    table: pd.DataFrame, path: str | os.PathLike[str], form: TableFormat = PLAIN
+) -> None:
+    """Write a table as CSV, Excel or Parquet, by its suffix, whole or not at all.
+
+    CSV is written in this format: separator, decimal mark and order of dates.
+    """
     path = Path(path)
-    write = _by_suffix(path, table.to_csv, table.to_parquet)
+    text, workbook = partial(_to_csv, table, form), partial(_to_excel, table)
+    write = _by_suffix(path, text, partial(table.to_parquet, index=False), workbook)
     with whole_file(path) as temporary:
-        write(temporary, index=False)
+        write(temporary)
+
+
+def csv_text(table: pd.DataFrame, form: TableFormat = PLAIN) -> str:
+    """Return a table as CSV in a format."""
+    return _to_csv(table, form, None)
+
+
+DATE_FORMATS = {DAY_FIRST: "%d.%m.%Y", MONTH_FIRST: "%m/%d/%Y", YEAR_FIRST: "%Y/%m/%d"}
+
+
+def _to_csv(table: pd.DataFrame, form: TableFormat, target: Any) -> Any:
+    days = DATE_FORMATS.get(form.dates or "")
+    if days is not None:
+        table = table.copy(deep=False)
+        for name, column in table.items():
+            if require_pandas().api.types.is_datetime64_any_dtype(column):
+                whole = (column.dropna().dt.normalize() == column.dropna()).all()
+                table[name] = column.dt.strftime(days if whole else f"{days} %H:%M")
+    return table.to_csv(
+        target, index=False, sep=form.separator or ",", decimal=form.decimal or "."
+    )
+
+
+def _to_excel(table: pd.DataFrame, target: Any) -> None:
+    _require_openpyxl()
+    with Path(target).open("wb") as file:
+        table.to_excel(file, index=False, engine="openpyxl")
 
 
 def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
@@ -97,45 +198,77 @@ def _as_text(value: Any) -> Any:
 
 def check_table_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
     """Raise what ``write_table`` would raise for this path; worth asking before long work."""
-    _by_suffix(check_target(path, overwrite=overwrite), None, None)
+    _by_suffix(check_target(path, overwrite=overwrite), None, None, None)
 
 
 def is_csv(path: str | os.PathLike[str]) -> bool:
     """Whether a table at this path is CSV, packed or not."""
-    return _by_suffix(Path(path), True, False)
+    return _by_suffix(Path(path), True, False, False)
 
 
-def require_pandas() -> ModuleType:
-    """Return pandas, or say how to get it."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(
-            "Tables need pandas, which is not installed: pip install 'hedgerow[cli]'."
-        ) from None
-    return pandas
+def runs_formulas(path: str | os.PathLike[str]) -> bool:
+    """Whether whoever opens a table at this path may take text for formulas: CSV and Excel."""
+    return _by_suffix(Path(path), True, False, True)
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    pandas = require_pandas()
-    check_csv(path)
+def _read_csv(
+    path: Path, asked: TableFormat, remembered: TableFormat
+) -> tuple[pd.DataFrame, TableFormat]:
+    _refuse_sheet(path, asked)
+    encoding = measured_text(path, asked.encoding)
     with _csv_sentences(path):
-        names = _first_line(path)
+        separator, names, skipped = first_lines(path, encoding, asked.separator)
     if not names:
         raise ValueError(f"{shown(path)} is empty.")
-    _check_names(path, names)
-    with _csv_sentences(path), warnings.catch_warnings():
-        warnings.simplefilter("error", pandas.errors.ParserWarning)
-        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
-        table = pandas.read_csv(path, **_CSV)
-        # pandas reads in pieces, and may take a column for numbers in one and for text in another
-        mixed = dict.fromkeys(_mixed(table), str)
-        if mixed:
-            table = pandas.read_csv(path, **_CSV, dtype=mixed)
+    nameless = not names[-1].strip() and len(names) > 1
+    _check_names(path, names[:-1] if nameless else names)
+    read = partial(_csv_table, path, encoding, separator, skipped)
+    plain = separator == "," and asked.decimal in (None, ".")
+    table = read() if plain else read(dtype=str)
     if len(table.columns) != len(names):
         raise ValueError(f"{shown(path)} has a first line that can be read in several ways.")
     table.columns = names
-    return table
+    if nameless and len(table) and table.iloc[:, -1].isna().all():
+        table = table.iloc[:, :-1]  # every line ends with a separator
+    _check_names(path, list(table.columns))
+    if plain and needs_text(table, asked):
+        text = read(dtype=str).iloc[:, : len(table.columns)]
+        text.columns = table.columns
+        plain, table = False, text
+    with told_of(path):
+        table, found = interpreted(table, asked, remembered, separator=separator, typed=plain)
+    return table, replace(found, separator=separator, encoding=encoding)
+
+
+def _csv_table(
+    path: Path, encoding: str, separator: str, skipped: int, **more: Any
+) -> pd.DataFrame:
+    """Read text by pandas, which takes columns for numbers if it is not told otherwise."""
+    pandas = require_pandas()
+    settings: dict[str, Any] = {
+        "encoding": "utf-8-sig" if encoding == "utf-8" else encoding,
+        "sep": separator,
+        "skipinitialspace": True,
+        "index_col": False,
+        "skiprows": skipped,
+        **more,
+    }
+    with _csv_sentences(path), warnings.catch_warnings():
+        warnings.simplefilter("error", pandas.errors.ParserWarning)
+        warnings.simplefilter("ignore", pandas.errors.DtypeWarning)
+        table = pandas.read_csv(path, **settings)
+        # pandas reads in pieces, and may take a column for numbers in one and for text in another
+        mixed = {} if more else dict.fromkeys(_mixed(table), str)
+        return pandas.read_csv(path, **settings, dtype=mixed) if mixed else table
+
+
+@contextmanager
+def told_of(path: Path) -> Iterator[None]:
+    """Name the file in what is wrong with its columns."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{shown(path)}: {error}") from None
 
 
 @contextmanager
@@ -147,31 +280,14 @@ def _csv_sentences(path: Path) -> Iterator[None]:
         except errors.ParserWarning:
             trouble = "has rows with more fields than its first line has names."
         except UnicodeDecodeError:
-            trouble = "is not UTF-8 text; save it as CSV in UTF-8."
+            trouble = "is not text as was said; save it as CSV in UTF-8."
         else:
             return
     raise ValueError(f"{shown(path)} {trouble}")
 
 
-_CSV: dict[str, Any] = {"encoding": "utf-8-sig", "skipinitialspace": True, "index_col": False}
-
-
-def _first_line(path: Path) -> list[str]:
-    """Names as they are written: pandas renames repeated ones and takes "NA" for none."""
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, skipinitialspace=True)
-        return next((row for row in rows if row not in ([], [""])), [])
-
-
 def _check_names(path: Path, names: list[str]) -> None:
     """Every column has a name of its own, and one that can be printed."""
-    if len(names) == 1:
-        for sign, called in ((";", "semicolons"), ("\t", "tabs")):
-            if sign in names[0]:
-                raise ValueError(
-                    f"{shown(path)} separates its columns by {called}; save it with commas."
-                )
     if len(names) > MOST_COLUMNS:
         raise ValueError(
             f"{shown(path)} has {len(names):,} columns; at most {MOST_COLUMNS:,} can be read."
@@ -202,7 +318,10 @@ def _mixed(table: pd.DataFrame) -> list[Any]:
     ]
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(
+    path: Path, asked: TableFormat, remembered: TableFormat
+) -> tuple[pd.DataFrame, TableFormat]:
+    _refuse_sheet(path, asked)
     pandas = require_pandas()
     try:
         from pyarrow.parquet import ParquetFile
@@ -214,7 +333,66 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         size = parquet_size(file)
     check_size(path, size, most_bytes())
     with _sentences_of(path, "Parquet"):
-        return pandas.read_parquet(path)
+        table = pandas.read_parquet(path)
+    table.columns = [str(name) for name in table.columns]
+    _check_names(path, list(table.columns))
+    with told_of(path):
+        return interpreted(table, asked, remembered)
+
+
+def _read_excel(
+    path: Path, asked: TableFormat, remembered: TableFormat
+) -> tuple[pd.DataFrame, TableFormat]:
+    """Read one sheet: names in its first line that holds anything, cells with what was computed."""
+    _require_openpyxl()
+    check_workbook(path)
+    pandas = require_pandas()
+    with _sentences_of(path, "Excel"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of openpyxl, about styles
+        with pandas.ExcelFile(path, engine="openpyxl") as book:
+            sheets = [str(name) for name in book.sheet_names]
+            sheet = sheets[0] if asked.sheet is None else _sheet(sheets, asked.sheet)
+            cells = None if sheet is None else book.parse(sheet, header=None, dtype=object)
+    if cells is None:
+        raise ValueError(
+            f"{shown(path)} has no sheet {quoted(asked.sheet)}; it has {listed(sheets)}, by number "
+            f"1 to {len(sheets)}."
+        )
+    cells = cells.dropna(how="all").dropna(axis="columns", how="all")
+    if not len(cells):
+        raise ValueError(f"{shown(path)} is empty: sheet {quoted(sheet)} has no cells.")
+    names = ["" if missing else str(name) for name, missing in
+             zip(cells.iloc[0], cells.iloc[0].isna(), strict=True)]
+    _check_names(path, names)
+    table = cells.iloc[1:].reset_index(drop=True)
+    table.columns = names
+    with told_of(path):
+        table, found = interpreted(table.infer_objects(), asked, remembered)
+    named = sheet if len(sheets) > 1 and asked.sheet is None else None
+    return table, replace(found, sheet=named)
+
+
+def _sheet(sheets: list[str], asked: str | int) -> str | None:
+    """The sheet that was asked for, by name or by number."""
+    if asked in sheets:
+        return str(asked)
+    number = int(asked) if str(asked).isascii() and str(asked).isdigit() else 0
+    return sheets[number - 1] if 1 <= number <= len(sheets) else None
+
+
+def _require_openpyxl() -> None:
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            "Excel files need openpyxl, which is not installed: pip install 'hedgerow[excel]'; or "
+            "save the table as CSV."
+        ) from None
+
+
+def _refuse_sheet(path: Path, asked: TableFormat) -> None:
+    if asked.sheet is not None:
+        raise ValueError(f"{shown(path)} has no sheets: leave sheet={asked.sheet!r} out.")
 
 
 @contextmanager
@@ -227,10 +405,18 @@ def _sentences_of(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(f"{shown(path)} cannot be read as {kind}: {shown(reason)}.") from None
 
 
-def _by_suffix(path: Path, text: Any, parquet: Any) -> Any:
+def _by_suffix(path: Path, text: Any, parquet: Any, workbook: Any) -> Any:
     name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
+    if name.removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
         return text
     if name.endswith((".parquet", ".pq")):
         return parquet
-    raise ValueError(f"{shown(path)} must end in .csv or .parquet, so that its format is known.")
+    if name.endswith(".xlsx"):
+        return workbook
+    if name.endswith((".xls", ".xlsm", ".xlsb", ".ods")):
+        raise ValueError(
+            f"{shown(path)} is of a kind that is not read; save it as .xlsx or .csv."
+        )
+    raise ValueError(
+        f"{shown(path)} must end in .csv, .xlsx or .parquet, so that its format is known."
+    )

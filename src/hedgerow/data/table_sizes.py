@@ -1,6 +1,7 @@
 """How much memory a table will take, before it is read: a megabyte of gzip may hold gigabytes.
 
     CSV       length of the text + 8 bytes a field, counted while it is unpacked piece by piece
+    Excel     4 times the unpacked size, as the file's own list says
     Parquet   max(unpacked size, 8 bytes a value) of each column, as its own footer says; texts that
               repeat are stored once, so those are added up where they could exceed the limit
 
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hedgerow.data.table_text import Letters
 from hedgerow.describe.numbers import number
 from hedgerow.describe.text import quoted, shown
 
@@ -26,20 +29,34 @@ VARIABLE = "HEDGEROW_TABLE_GB"
 GB = 1e9
 PIECE = 1 << 20
 FIELD = 8
+OF_SHEETS = 4
+"""Bytes in memory for one of a sheet's text, whose cells become objects."""
+SIGNS = (b",", b";", b"\t", b"|")
 FEW_ROWS = 1024
 """Rows of long texts that are looked at in one go."""
 
 
-def check_csv(path: Path) -> None:
-    """Raise one sentence if a CSV file is too large, packed badly, or no text."""
-    most, size = most_bytes(), 0
+def measured_text(path: Path, encoding: str | None = None) -> str:
+    """Return the encoding of a CSV file, or say that it is too large, packed badly, or no text."""
+    most, size, letters = most_bytes(), 0, Letters(path, encoding)
     for piece in _pieces(path):
-        if b"\0" in piece:
-            raise ValueError(
-                f"{shown(path)} holds zero bytes, so it is not UTF-8 text; save it as CSV in UTF-8."
-            )
-        size += len(piece) + FIELD * sum(piece.count(sign) for sign in (b",", b"\n", b"\r"))
+        letters.read(piece)
+        fields = max(piece.count(sign) for sign in SIGNS)
+        size += len(piece) + FIELD * (fields + piece.count(b"\n") + piece.count(b"\r"))
         check_size(path, size, most)
+    return letters.found()
+
+
+def check_workbook(path: Path) -> None:
+    """Raise one sentence if an Excel file would unpack to too much; its own list says how much."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise ValueError(
+            f"{shown(path)} cannot be read as Excel: it is no .xlsx file; save it again, as .xlsx."
+        ) from None
+    check_size(path, OF_SHEETS * size, most_bytes())
 
 
 def parquet_size(file: Any) -> float:

@@ -107,6 +107,8 @@ class PanelPolicy(BaseEstimator):
     ... ).fit(sales)
     """
 
+    table_format_: dict | None = None
+
     def __init__(
         self,
         policy: RobustPolicy,

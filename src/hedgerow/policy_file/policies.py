@@ -21,6 +21,7 @@ from hedgerow._version import __version__
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import Nominal, TableEncoder
+from hedgerow.data.table_format import TableFormat
 from hedgerow.data.units import Units
 from hedgerow.decisions import DecisionSet
 from hedgerow.losses import Loss
@@ -74,6 +75,7 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "status": policy.status_,
         "robust_value": {n: describe(part) for n, part in value.items() if n != "ray"} or None,
         "columns": policy.columns_,
+        "table_format": policy.table_format_,
         **{name: describe(getattr(policy, f"{name}_", None)) for name in schema.WATCHED},
     }
     if policy.hardening_ is not None:
@@ -121,6 +123,7 @@ def unpacked(
     policy.history_ = arrays["history"]
     policy.status_ = about["status"]
     policy.columns_ = _columns(about["columns"], about["features"], about["feature_names"])
+    policy.table_format_ = _table_format(about.get("table_format"))
     policy.recourse_ = None
     told = about.get("hardening")
     if told:
@@ -232,6 +235,11 @@ def _resolved(policy: Any, known: Known, described: dict[str, Any]) -> Ambiguity
         if array.dtype.kind in "iuf" and not (np.all(np.isfinite(array)) and array.size in sizes):
             raise Wrong(f"its resolved {name} must be finite, one number or one per column")
     return given.replace(**resolved)
+
+
+def _table_format(told: dict | None) -> dict | None:
+    """How the training table was written, seen to be a format."""
+    return None if told is None else TableFormat.from_json(told).to_json()
 
 
 def _columns(columns: dict | None, features: int, names: list[str] | None) -> dict | None:

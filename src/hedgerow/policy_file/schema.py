@@ -248,10 +248,11 @@ DESCRIPTION: dict[str, Check] = {
     "status": text,
     "robust_value": optional(_robust_value),
     "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    "table_format": optional(mapping),
     **{name: optional(number) for name in WATCHED},
     "hardening": optional(_hardening),
 }
-LATER = {"hardening", *WATCHED}
+LATER = {"hardening", "table_format", *WATCHED}
 """Entries that files of earlier versions do not have."""
 
 

@@ -25,7 +25,7 @@ def decide(
     panel: PanelPolicy, table: pd.DataFrame, request: DecideRequest
 ) -> dict[str, np.ndarray]:
     """Return the columns to write beside the rows that were asked for."""
-    history = history_of(panel, request.history)
+    history = history_of(panel, request)
     check_rows(panel, table, request.new)
     check_costs(panel, table, request.new)
     refuse_without_history(panel, table, history, request.new)

@@ -18,7 +18,7 @@ from hedgerow.cli.panels.tables import (
     told_of,
     told_of_both,
 )
-from hedgerow.data.table_files import read_table
+from hedgerow.cli.reading import read
 from hedgerow.describe.numbers import number
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.series import SeriesKeys
@@ -41,7 +41,7 @@ def of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ExplainRequest) -
         made = made.iloc[rows]
     others = made
     if request.background is not None:
-        background = read_table(request.background)
+        background = read(request.background, request, panel)
         others = _with_features(panel, background, request, request.background)
     more = {"chosen": rows, "rows_in_table": len(table)}
     if panel.rules_ is not None:
@@ -112,7 +112,7 @@ def _with_features(
 ) -> pd.DataFrame:
     """The table with features; what it holds of outcomes is history, too."""
     check_rows(panel, table, path)
-    history, features = history_of(panel, request.history), panel.features
+    history, features = history_of(panel, request), panel.features
     refuse_without_history(panel, table, history, path)
     paths = request.history or path, path
     if history is not None and features is not None and features.outcome in table.columns:

@@ -34,10 +34,10 @@ from hedgerow.cli.panel_options import (
 )
 from hedgerow.cli.panels.partitioned import fit_folder, rows_in
 from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
+from hedgerow.cli.reading import read, read_found
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
-from hedgerow.data.table_files import read_table
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import counted, listed, number
@@ -54,7 +54,7 @@ def fit(request: FitRequest) -> None:
     """Learn the policy of a panel, save it, and print what was done."""
     loss, loss_words = loss_of(request)
     folder = request.data.is_dir()
-    table = None if folder else read_table(request.data)
+    table, found = (None, None) if folder else read_found(request.data, request)
     rows = rows_in(request.data) if table is None else len(table)
     by, name = tuple(names_in(request.by)), request.outcomes[0]
     costs = columns_read(loss)
@@ -94,6 +94,7 @@ def fit(request: FitRequest) -> None:
                 fit_folder(panel, request.data, outcome, request.resume)
             else:
                 panel.fit(learned_from, outcome, censored=censored)
+    panel.table_format_ = None if found is None else found.to_json()
     panel.save(request.out)
     series = max(series, len(panel.panel_.keys))
     facts = panel.panel_.facts
@@ -158,7 +159,7 @@ def _group_costs(request: FitRequest, by: tuple[str, ...], names: list[str]) -> 
     path = request.group_costs
     if path is None:
         return None
-    table = read_table(path)
+    table = read(path, request)
     read = [name for name in dict.fromkeys(names) if name in table.columns]
     groups = [name for name in by if name in table.columns]
     if not read or not groups:

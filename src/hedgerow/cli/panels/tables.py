@@ -14,15 +14,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hedgerow.cli.asking_options import (
+    DecideRequest,
+    EvaluateRequest,
+    ExplainRequest,
+    ReportRequest,
+)
+from hedgerow.cli.reading import read
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import labels_of, numeric_column
-from hedgerow.data.table_files import read_table
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.losses import named_columns
 from hedgerow.panels import PanelPolicy
 from hedgerow.panels.reading import loss_of_rows
 from hedgerow.panels.series import SeriesKeys
 
+Asking = DecideRequest | EvaluateRequest | ExplainRequest | ReportRequest
+"""What may name a table of recent outcomes."""
 _SETTINGS = (
     (r"\bsay gaps='(\w+)'", r"{say} --gaps \1"),
     (r"\bgaps='(\w+)'", r"--gaps \1"),
@@ -66,8 +74,9 @@ def told_of(path: Path | None, new: Path | None = None, *, fitting: bool = False
         raise type(error)(told if named else f"{path}: {told}") from error
 
 
-def history_of(panel: PanelPolicy, path: Path | None) -> pd.DataFrame | None:
+def history_of(panel: PanelPolicy, request: Asking) -> pd.DataFrame | None:
     """Read the table of recent outcomes; None if there is none."""
+    path = request.history
     if path is None:
         return None
     if panel.features is None:
@@ -75,7 +84,7 @@ def history_of(panel: PanelPolicy, path: Path | None) -> pd.DataFrame | None:
             "The policy was fitted without --time, so no feature is made of --history; leave it "
             "out."
         )
-    table = read_table(path)
+    table = read(path, request, panel)
     check_rows(panel, table, path)
     return table
 

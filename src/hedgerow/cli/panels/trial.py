@@ -109,7 +109,7 @@ class Trial:
 
 def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRequest) -> Trial:
     """Decide on every row of a test, as if its future were not known."""
-    history = history_of(panel, request.history)
+    history = history_of(panel, request)
     check_rows(panel, table, request.test)
     check_costs(panel, table, request.test)
     name = outcome_name(panel, request)
