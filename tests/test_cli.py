@@ -517,7 +517,7 @@ def test_bad_files_get_one_sentence(fitted, train, tmp_path):
         (["decide", foreign, train], "is not a readable policy file"),
         (["decide", fitted, strange], "Column 'sky' holds 'fog', which was not seen in training"),
         (["decide", fitted, named], "already has a column 'decision'"),
-        (["decide", fitted, train, "-o", tmp_path / "out.xls"], "must end in .csv or .parquet"),
+        (["decide", fitted, train, "-o", tmp_path / "out.xls"], "save it as .xlsx or .csv"),
         (["evaluate", fitted, train, "--outcome", "sales"], "There is no column 'sales'"),
         (["evaluate", fitted, train, "--outcome", "demand", "--outcome", "other"], "2 column(s)"),
         (["evaluate", fitted, train, *["--outcome", "demand"] * 2], "'demand' more than once"),

@@ -127,7 +127,7 @@ def test_missing_columns_are_named(encoder):
     ("table", "message"),
     [
         (pd.DataFrame({"id": [f"v{i}" for i in range(51)]}), "'id' holds text with 51 different"),
-        (pd.DataFrame({"a": ["1.5"] * 30 + ["?"]}), r"numbers, except for 1 row such as '\?'"),
+        (pd.DataFrame({"a": ["1.5"] * 30 + ["?"]}), r"numbers, except for 1 row: '\?' in row 31"),
         (pd.DataFrame({"a": [1, None]}), "'a' has 1 missing value"),
         (pd.DataFrame({"a": [1, "x"]}), "'a' holds mixed-integer values"),
         (pd.DataFrame({"a": pd.to_timedelta([1, 2])}), "'a' holds timedelta64 values"),
@@ -168,12 +168,11 @@ def test_tables_survive_a_round_trip(tmp_path, encoder, suffix):
         ("a.csv", b"a,b\n", "has column names but no rows"),
         ("a.csv", b"a,b,a\n1,2,3\n", "more than one column called 'a'"),
         ("a.csv", b"a,,c\n1,2,3\n", "no name for column 2"),
-        ("a.csv", b"a;b\n1;2\n", "by semicolons"),
         ("a.csv", b"a,b\n1,2,3\n4,5,6\n", "more fields than its first line"),
         ("a.csv", b"a,b\n1,2\n1,2,3,4\n", "cannot be read as CSV: .*line 3"),
-        ("a.csv", b"a,b\n\xe9,2\n", "is not UTF-8"),
+        ("a.csv", b"a,b\n\x81,2\n", "is not UTF-8"),
         ("a.parquet", b"a,b\n1,2\n", "cannot be read as Parquet"),
-        ("a.txt", b"a,b\n1,2\n", r"must end in \.csv or \.parquet"),
+        ("a.doc", b"a,b\n1,2\n", r"must end in \.csv, \.xlsx or \.parquet"),
     ],
 )
 def test_unreadable_files_get_one_sentence(tmp_path, name, content, message):

@@ -128,7 +128,14 @@ def lossless(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
         "times": lambda: csv(table.assign(**{day: table[day] + "T23:59:59.5+05:30"})),
         "other order": lambda: csv(table[rng.permutation(table.columns)]),
         "more columns": lambda: csv(table.assign(note="kept", empty=None)),
+        "semicolons": lambda: csv(table, sep=";", decimal=",", quoting=1),
+        "tabs": lambda: csv(table, sep="\t", quoting=1),
+        "bars": lambda: csv(table, sep="|", quoting=1),
+        "decimal commas": lambda: csv(table, decimal=",", quoting=1),
+        "German dates": lambda: csv(table.assign(**{day: stamps.dt.strftime("%d.%m.%Y")})),
+        "US dates": lambda: csv(table.assign(**{day: stamps.dt.strftime("%m/%d/%Y")})),
     }
+    encodings = {"UTF-16": "utf-16", "UTF-16 unmarked": "utf-16-be", "UTF-32": "utf-32"}
     tables = {
         "parquet": lambda: table,
         "small numbers": lambda: table.assign(**{whole: table[whole].astype(np.int8)}),
@@ -142,10 +149,12 @@ def lossless(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
         "dates": lambda: table.assign(**{day: stamps.dt.date}),
         "an index": lambda: table.set_index(pd.Index(range(5, 5 + ROWS), name="index")),
     }
-    whats = [*texts, *tables, "packed", "packed twice", "row groups", "no dictionary", "decimals"]
+    whats = [*texts, *tables, *encodings, "packed", "packed twice", "row groups", "no dictionary", "decimals"]
     how = str(rng.choice(whats))
     if how in texts:
         return Variant(how, "a.csv", texts[how]().encode())
+    if how in encodings:
+        return Variant(how, "a.csv", text.encode(encodings[how]))
     if how in tables:
         return Variant(how, "a.parquet", parquet(tables[how](), index=how == "an index"))
     if how == "packed":
@@ -181,7 +190,7 @@ def spoilt(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
         "missing": lambda: put(str(rng.choice(table.columns)), "", "NA", "nan", "null"),
         "no number": lambda: put(number, "?", "12o", "1 2", "0x1f", "1e", "--1", "١٢"),
         "one formatted": lambda: put(number, "10,5", "$10.00", "5%", "10,000"),
-        "all formatted": lambda: every(number, "10,5", "11,25", "7"),
+        "two marks": lambda: every(number, "10,5", "11.25", "7"),
         "money": lambda: every(number, "$10.00", "$1,000.00", "5 €"),
         "percent": lambda: every(number, "5%", "7.5 %"),
         "no such time": lambda: put(
@@ -202,16 +211,15 @@ def spoilt(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
         "name of spaces": lambda: 'a,"  "\n1,2\n',
         "long name": lambda: f"a,{'b' * 3000}\n1,2\n",
         "the same name": lambda: "a,b,a\n1,2,3\n",
-        "semicolons": lambda: "a;b\n1,5;2,5\n",
-        "tabs": lambda: "a\tb\n1\t2\n",
+        "either mark": lambda: "a;b\n1.500;2\n",
+        "either day": lambda: "a,b\n03.04.2026,2\n",
         "only lines": lambda: "\n\r\n\n",
         "nothing": lambda: "",
     }
     files = {
-        "UTF-16": lambda: ("a.csv", text.encode("utf-16")),
-        "UTF-16 unmarked": lambda: ("a.csv", text.encode("utf-16-be")),
-        "UTF-32": lambda: ("a.csv", text.encode("utf-32")),
-        "latin": lambda: ("a.csv", text.encode() + "1,é,2024-01-01,2\n".encode("latin-1")),
+        "two encodings": lambda: (
+            "a.csv", text.encode() + "1,ö,2024-01-01,2\n".encode() + b"1,\xe9,2024-01-01,2\n"
+        ),
         "zero bytes": lambda: ("a.csv", text.encode().replace(b"-", b"\0", 1)),
         "cut off": lambda: ("a.csv.gz", packed[: int(rng.integers(1, len(packed) - 1))]),
         "not packed": lambda: ("a.csv.gz", text.encode()),

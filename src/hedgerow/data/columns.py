@@ -145,10 +145,12 @@ def _numbers(series: pd.Series, column: Column) -> list[np.ndarray]:
     numbers = _floats(series.astype(object))
     unreadable = np.isnan(numbers)
     if unreadable.any():
-        value = str(series.iloc[int(np.argmax(unreadable))])
+        row = int(np.argmax(unreadable))
+        value = str(series.iloc[row])
         remedy = "; write it as a plain number such as 10.5" if is_formatted_number(value) else ""
         raise ValueError(
-            f"Column {column.name!r} must hold numbers, but one value is {quoted(value)}{remedy}."
+            f"Column {column.name!r} must hold numbers, but one value is {quoted(value)}, in row "
+            f"{row + 1:,}{remedy}."
         )
     infinite = int(np.isinf(numbers).sum())
     if infinite:

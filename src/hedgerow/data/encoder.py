@@ -191,8 +191,9 @@ def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:
     pandas = require_pandas()
     unreadable = np.asarray(pandas.to_numeric(pandas.Series(labels), errors="coerce").isna())
     if 0 < unreadable.mean() <= _SPOILT:
-        value, rows = labels[int(np.argmax(unreadable))], int(unreadable.sum())
+        row, count = int(np.argmax(unreadable)), int(unreadable.sum())
+        such = "" if count == 1 else " such as"
         raise ValueError(
-            f"Column {name!r} holds numbers, except for {counted(rows, 'row')} such as "
-            f"{quoted(value)}; correct them or leave those rows out."
+            f"Column {name!r} holds numbers, except for {counted(count, 'row')}{such or ':'} "
+            f"{quoted(labels[row])} in row {row + 1:,}; correct them or leave those rows out."
         )

@@ -149,7 +149,8 @@ def _sentence(
 ) -> str:
     """Which rows look like typos, with the farthest one's value and where others lie."""
     rows = np.flatnonzero(beyond.any(axis=1))
-    distance = np.abs(values - spreads.centre) / (spreads.high - spreads.low)
+    width = spreads.high - spreads.low
+    distance = np.abs(values - spreads.centre) / np.where(width > 0, width, 1.0)
     row, column = map(
         int, np.unravel_index(np.argmax(np.where(beyond, distance, -1)), values.shape)
     )

@@ -93,8 +93,8 @@ def _of_zeros(piece: bytes) -> str | None:
     """UTF-16 without a mark: in most letters one of the two bytes is zero, always the same one."""
     head = piece[:4096]
     even, odd = head[::2].count(0), head[1::2].count(0)
-    if len(head) >= 4 and max(even, odd) > len(head) // 5 and min(even, odd) == 0:
-        return "utf-16-be" if even else "utf-16-le"
+    if len(head) >= 4 and max(even, odd) > max(len(head) // 5, 10 * min(even, odd)):
+        return "utf-16-be" if even > odd else "utf-16-le"
     return None
 
 

@@ -31,7 +31,6 @@ MOST = 0.5
 _TIME = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2}))?(?:\s*([AaPp])\.?[Mm]\.?)?)?"
 YEAR_LAST = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2([12]\d{{3}}){_TIME}", re.ASCII)
 YEAR_AHEAD = re.compile(rf"([12]\d{{3}})([./])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
-SHORT_YEAR = re.compile(r"\d{1,2}([./])\d{1,2}\1\d{2}", re.ASCII)
 _AT_ONCE = 50
 """Values that are looked at before all of them are."""
 
@@ -55,7 +54,8 @@ class WrittenDates:
         different = present.drop_duplicates()
         texts = [str(value).strip() for value in different]
         found = [_orders(text) for text in texts]
-        if np.mean([each is not None for each in found]) <= MOST:
+        looks = [e is not None or is_iso_date(t) for e, t in zip(found, texts, strict=True)]
+        if np.mean(looks) <= MOST or not any(each is not None for each in found):
             return None
         where = np.flatnonzero(np.asarray(column.index.isin(different.index)))
         return cls(str(column.name), texts, [int(row) + 1 for row in where], found)
