@@ -554,7 +554,7 @@ def test_debug_shows_where_and_unexpected_errors_say_so(fitted, train, monkeypat
     def broken(*_):
         raise KeyError("odd")
 
-    monkeypatch.setattr(deciding, "read_table", broken)
+    monkeypatch.setattr(deciding, "read_found", broken)
     result = call("decide", fitted, train)
     assert result.exit_code == 1
     assert "failed unexpectedly (KeyError: 'odd'); --debug shows where" in result.stderr
@@ -607,7 +607,7 @@ def test_ctrl_c_before_training_saves_nothing(train, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(work, "read_table", interrupted)
+    monkeypatch.setattr(work, "read_found", interrupted)
     out = tmp_path / "policy.hedgerow"
     result = call("fit", train, "--outcome", "demand", *COSTS, "-o", out)
     assert (result.exit_code, result.stderr) == (130, "Stopped; nothing was saved.\n")

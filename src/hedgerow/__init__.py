@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         InexactValueWarning,
         InfiniteValueWarning,
         OutlierWarning,
+        OutsideWarning,
         RecourseWarning,
         SeenRowsWarning,
         ShortSeriesWarning,
@@ -119,7 +120,7 @@ _MODULES = (
 )
 _HOMES = {
     "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
-    "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning "
+    "InexactValueWarning InfiniteValueWarning OutlierWarning OutsideWarning RecourseWarning "
     "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
     "VacuousCausalityWarning WideRadiusWarning",
     "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ChiSquare ERM "
@@ -169,4 +170,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted(__all__)

@@ -124,7 +124,9 @@ def instance(name: str, value: Any, kind: type, hint: str) -> Any:
 
 
 def fitted_policy(value: Any) -> Any:
-    """Return ``value`` if it is a policy that has been fitted."""
+    """Return ``value`` if it is a policy that has been fitted, also the last step of a pipeline."""
+    if hasattr(value, "steps") and hasattr(value[-1], "behind"):
+        return fitted_policy(value[-1]).behind(value[:-1])
     if isinstance(value, type) or not hasattr(value, "problem"):
         chosen = " Give its best_estimator_." if hasattr(value, "best_estimator_") else ""
         raise TypeError(

@@ -34,6 +34,6 @@ def lazy(
         return value
 
     def listed() -> list[str]:
-        return sorted(set(vars(sys.modules[package])) | set(home))
+        return sorted(home)
 
     return find, listed, sorted(home)

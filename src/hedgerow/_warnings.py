@@ -29,6 +29,10 @@ class OutlierWarning(HedgerowWarning):
     """Values so far from all others that they look like typos."""
 
 
+class OutsideWarning(HedgerowWarning):
+    """Rows far outside of what a policy was trained on."""
+
+
 class CrossingQuantilesWarning(HedgerowWarning):
     """Predicted quantiles that fall where their levels rise, and were sorted."""
 

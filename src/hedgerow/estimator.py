@@ -26,7 +26,9 @@ from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.calibration import Calibration
 from hedgerow.certify.settling import Settled, settle
 from hedgerow.certify.value import RobustValue, certify, remark
-from hedgerow.data import Nominal, spreads
+from hedgerow.data import Nominal, TableEncoder, spreads
+from hedgerow.data.columns import has_words
+from hedgerow.data.ranges import ranges_of
 from hedgerow.learned import LearnedPolicy
 from hedgerow.losses import Loss
 from hedgerow.rules import GivenRule, Rule
@@ -57,6 +59,10 @@ class RobustPolicy(LearnedPolicy):
         What to do about values that look like typos, ten times as far from the median as nine in
         ten of the others: name them in a warning and keep them, move them to where that begins, or
         refuse them. Scales are resistant in any case.
+    columns : {"auto"} or None
+        What becomes of a table with text or dates: "auto" has a ``TableEncoder`` make features of
+        its columns, in ``fit`` and whenever the policy is asked; None refuses it. Tables of numbers
+        alone are taken as they are.
     random_state : int, RandomState or None
         The same integer gives the same policy, bit for bit, on the same machine.
     verbose : bool or callable
@@ -94,6 +100,9 @@ class RobustPolicy(LearnedPolicy):
     promise_, reference_, room_
         What the policy is watched by (``hedgerow.remember``, ``hedgerow.watch``): a bound of the
         mean cost, samples of history by column, and how far the model moves rows; None: not known.
+    ranges_ : (2, n_features) array or None
+        Least and largest value of each feature in training, typos left out (``outside``); None in
+        files of earlier versions.
     hardening_ : Hardening or None
         Of a policy made by ``hardened``: how alike it and the soft one decide; else None.
     columns_ : dict or None
@@ -118,6 +127,7 @@ class RobustPolicy(LearnedPolicy):
         random_state: Any = None,
         verbose: Any = False,
         outliers: str = "warn",
+        columns: str | None = "auto",
     ) -> None:
         self.loss = loss
         self.ambiguity = ambiguity
@@ -127,6 +137,7 @@ class RobustPolicy(LearnedPolicy):
         self.random_state = random_state
         self.verbose = verbose
         self.outliers = outliers
+        self.columns = columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, censored: Any = None) -> Self:
         """Learn from contexts X (rows, features) and outcomes y, (rows,) or (rows, outcomes).
@@ -135,9 +146,12 @@ class RobustPolicy(LearnedPolicy):
         may have been is learned from near contexts, and the adversary moves it upwards only. An
         interrupt goes on to whoever called, and what had been learned is kept ("interrupted").
         """
+        X, columns = self._table_read(X, y)
         wish = self.ambiguity.radius_wish() if isinstance(self.ambiguity, Ambiguity) else None
         if wish is not None:
-            return self._take_on(settle(wish, self, X, y, sample_weight, censored))
+            self._take_on(settle(wish, self, X, y, sample_weight, censored))
+            self.columns_ = columns
+            return self
         parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
@@ -147,12 +161,14 @@ class RobustPolicy(LearnedPolicy):
         except Interrupted as interrupted:
             if len(interrupted.solution.history):
                 self._keep(problem, interrupted.solution, keys.value, single_outcome)
+                self.columns_ = columns
             raise
         diverged = judging.divergence(solution, parts.solver)
         solution, doubts = judging.judged(problem, solution, keys.value)
         for doubt in (*diverged, *doubts):
             warnings.warn(doubt, stacklevel=2)
         self._keep(problem, solution, keys.value, single_outcome, report)
+        self.columns_ = columns
         return self
 
     @classmethod
@@ -234,6 +250,7 @@ class RobustPolicy(LearnedPolicy):
             problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             return problem, self, len(self.nominal_.contexts)
         asked = cast(Any, clone(self))
+        X, _ = self._table_read(X, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HedgerowWarning)  # training says it
             _, problem, _ = asked._pose(X, y, sample_weight, censored)
@@ -262,11 +279,25 @@ class RobustPolicy(LearnedPolicy):
         names = getattr(self, "feature_names_in_", None)
         weights = _row_checks.weights(sample_weight, len(X))
         censored = _row_checks.censored(censored, Y, weights)
-        X = spreads.mend("X", X, weights, self.outliers, names)
+        ordinary = spreads.ordinary_ends(X, weights)
+        self.ranges_ = ranges_of(X, ordinary.low, ordinary.high)
+        X = spreads.mend("X", X, weights, self.outliers, names, ordinary)
         Y = spreads.mend("Y", Y, weights, self.outliers)
         problem = fitting.pose(parts, X, Y, weights, censored)
         fitting.remark(problem, names, model=self.ambiguity is not None)
         return parts, problem, y.ndim == 1
+
+    def _table_read(self, X: Any, y: Any) -> tuple[Any, dict | None]:
+        """Return the features of a table with text or dates, and how they were made of it."""
+        _checks.one_of("columns", self.columns, ("auto", None))
+        if self.columns is None or not has_words(X):
+            return X, None
+        encoder = TableEncoder()
+        made = encoder.fit_transform(X)
+        names = [str(name) for name in getattr(y, "columns", [getattr(y, "name", None)])]
+        known = "None" not in names and len(names) == np.size(y) // max(len(made), 1)
+        columns: dict[str, Any] = {"encoder": encoder.to_json()}
+        return made, columns | ({"outcomes": names} if known else {})
 
     def _keep(
         self,

@@ -11,18 +11,24 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
+from contextlib import suppress
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, _row_checks, exporting, fitting, placing
+from hedgerow._warnings import OutsideWarning
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import Nominal, NominalDistribution, TableEncoder, Units
-from hedgerow.describe.names import decision_names
+from hedgerow.data.columns import encode, encoded_by
+from hedgerow.data.ranges import far_outside, names_outside, outside_words
+from hedgerow.describe.names import decision_names, feature_names
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
@@ -52,17 +58,57 @@ class LearnedPolicy(BaseEstimator):
     columns_: dict | None
     table_format_: dict | None = None
     """How the table that it was trained on was written, if the command read it; files keep it."""
+    ranges_: np.ndarray | None = None
     thresholds_: np.ndarray | None = None
     hardening_: Hardening | None = None
     _single_outcome: bool
     _robust_value: RobustValue | None
     _errors: np.ndarray | None
+    _steps: Any = None
+    """What makes contexts of what is given, in a pipeline."""
 
     def predict(self, X: Any) -> np.ndarray:
-        """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions)."""
+        """Decide: (rows,) if Y was 1-D and there is one decision, else (rows, decisions).
+
+        X may be a table as in ``fit``. Rows far ``outside`` of training are warned of.
+        """
         check_is_fitted(self, "rule_")
-        decisions = self._decide(self._validated(X, reset=False))
-        return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
+        contexts = self._checked_contexts(X)
+        if self.ranges_ is not None:
+            told = outside_words(far_outside(self.ranges_, contexts), feature_names(self))
+            if told is not None:
+                warnings.warn(told, OutsideWarning, stacklevel=2)
+        return self._decided(contexts)
+
+    def outside(self, X: Any) -> list[tuple[str, ...]]:
+        """Return, row by row, the features that are far outside of what the policy was trained on.
+
+        Farther than a tenth of the range's width beyond it; features have their own ranges, so an
+        unusual combination of usual values is not seen.
+        """
+        if self.ranges_ is None:
+            raise ValueError(
+                "The policy does not know where its training rows lay: its file was written by an "
+                "earlier version; fit and save it again."
+            )
+        return names_outside(far_outside(self.ranges_, self.contexts(X)), feature_names(self))
+
+    def behind(self, steps: Any) -> Self:
+        """Return the policy as the last step of a scikit-learn pipeline, behind these others.
+
+        It takes what the pipeline takes; explanations speak of what the other steps make of that.
+        """
+        if not len(steps):
+            return self
+        found = copy.copy(self)
+        if len(steps) == 1 and isinstance(steps[0], TableEncoder):
+            found.columns_ = {**(self.columns_ or {}), "encoder": steps[0].to_json()}
+            return found
+        found._steps = steps
+        if not hasattr(self, "feature_names_in_"):
+            with suppress(AttributeError, ValueError, NotFittedError):  # steps need not say
+                found.feature_names_in_ = np.asarray(steps.get_feature_names_out(), dtype=object)
+        return found
 
     def losses(self, X: Any, y: Any) -> np.ndarray:
         """Return the loss of this policy's decision on each row, (rows,)."""
@@ -153,6 +199,7 @@ class LearnedPolicy(BaseEstimator):
         Columns of a table may come in any order, and arrays need no names.
         """
         check_is_fitted(self, "rule_")
+        X = self._features(X)
         X = _row_checks.in_columns(X, getattr(self, "feature_names_in_", None))
         array = _row_checks.contexts(np.atleast_2d(_checks.numeric("X", X)))
         if array.shape[1] != self.n_features_in_:
@@ -270,6 +317,32 @@ class LearnedPolicy(BaseEstimator):
         if plain is not None:
             return plain.decide(contexts)
         return self.rule_.decide(units.contexts(contexts, np.float64)) * units.z_unit
+
+    def alone(self) -> Self:
+        """Return the policy without the steps of a pipeline before it: it takes what they make."""
+        if self._steps is None:
+            return self
+        found = copy.copy(self)
+        found._steps = None
+        return found
+
+    def _decided(self, contexts: np.ndarray) -> np.ndarray:
+        """Decisions for checked contexts, in the shape that ``predict`` gives them."""
+        decisions = self._decide(contexts)
+        return decisions[:, 0] if self._single_outcome and decisions.shape[1] == 1 else decisions
+
+    def _checked_contexts(self, X: Any) -> np.ndarray:
+        """Contexts for ``predict``, with scikit-learn's checks of what columns are called."""
+        if self._steps is not None:
+            return self.contexts(X)
+        return self._validated(self._features(X), reset=False)
+
+    def _features(self, X: Any) -> Any:
+        """What the rule is asked with: the features of a table as in ``fit``, other X as it is."""
+        if self._steps is not None:
+            return self._steps.transform(X)
+        columns = encoded_by(self.columns_, getattr(self, "feature_names_in_", None), X)
+        return X if columns is None else encode(X, columns)
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
         _checks.numeric("X", X)

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hedgerow._warnings import OutsideWarning
+from hedgerow.data.columns import encode, encoded_by
+from hedgerow.data.ranges import far_outside, names_outside, outside_words
+from hedgerow.describe.names import feature_names
 from hedgerow.policy_file import storage, told_of
 from hedgerow.policy_file.deciding import plain_policy
 from hedgerow.policy_file.storage import PANEL
@@ -122,6 +126,7 @@ class StoredPolicy:
             status_=about["status"],
             columns_=about["columns"],
             table_format_=about.get("table_format"),
+            ranges_=arrays.get("ranges"),
         )
         if about["feature_names"] is not None:
             vars(self)["feature_names_in_"] = np.array(about["feature_names"], dtype=object)
@@ -131,9 +136,23 @@ class StoredPolicy:
         contexts = self._contexts(X)
         if contexts is None:
             return self._become().predict(X)
+        if self.ranges_ is not None:
+            told = outside_words(far_outside(self.ranges_, contexts), self._names())
+            if told is not None:
+                warnings.warn(told, OutsideWarning, stacklevel=2)
         decisions = self._plain_form.decide(contexts)
         single = self._file[2]["single_outcome"] and decisions.shape[1] == 1
         return decisions[:, 0] if single else decisions
+
+    def outside(self, X: Any) -> list[tuple[str, ...]]:
+        """Return the features of each row that are far outside of training, likewise."""
+        contexts = self._contexts(X)
+        if contexts is None or self.ranges_ is None:
+            return self._become().outside(X)
+        return names_outside(far_outside(self.ranges_, contexts), self._names())
+
+    def _names(self) -> list[str]:
+        return feature_names(self)
 
     @property
     def outcome_names_(self) -> list[str] | None:
@@ -151,6 +170,9 @@ class StoredPolicy:
     def _contexts(self, X: Any) -> np.ndarray | None:
         """X as float64, if it is a table with the columns of training, or an array of numbers."""
         names = vars(self).get("feature_names_in_")
+        columns = encoded_by(self.columns_, names, X)
+        if columns is not None:
+            X = encode(X, columns)
         if type(X) is np.ndarray:
             kinds, array = X.dtype.kind, X
         elif names is not None and hasattr(X, "columns") and hasattr(X, "dtypes"):

@@ -1,4 +1,4 @@
-"""Tables as people have them: what a file decides is read and said, what it leaves open is asked."""
+"""Tables as people have them: what a file decides is read and said; what it leaves open, asked."""
 
 import datetime
 
@@ -260,7 +260,9 @@ class TestExcel:
 
     def test_a_sheet_is_read_and_named(self, book):
         table = hr.data.read_table(book)
-        assert said(table) == "Read with ',' as decimal mark and sheet 'Sales', the first of several."
+        assert (
+            said(table) == "Read with ',' as decimal mark and sheet 'Sales', the first of several."
+        )
         kinds = {column.name: column.kind for column in TableEncoder().fit(table).columns_}
         assert kinds == {
             **{"day": "date", "n": "number", "x": "number"},

@@ -149,7 +149,16 @@ def lossless(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
         "dates": lambda: table.assign(**{day: stamps.dt.date}),
         "an index": lambda: table.set_index(pd.Index(range(5, 5 + ROWS), name="index")),
     }
-    whats = [*texts, *tables, *encodings, "packed", "packed twice", "row groups", "no dictionary", "decimals"]
+    whats = [
+        *texts,
+        *tables,
+        *encodings,
+        "packed",
+        "packed twice",
+        "row groups",
+        "no dictionary",
+        "decimals",
+    ]
     how = str(rng.choice(whats))
     if how in texts:
         return Variant(how, "a.csv", texts[how]().encode())
@@ -218,7 +227,8 @@ def spoilt(rng: np.random.Generator, table: pd.DataFrame) -> Variant:
     }
     files = {
         "two encodings": lambda: (
-            "a.csv", text.encode() + "1,ö,2024-01-01,2\n".encode() + b"1,\xe9,2024-01-01,2\n"
+            "a.csv",
+            text.encode() + "1,ö,2024-01-01,2\n".encode() + b"1,\xe9,2024-01-01,2\n",
         ),
         "zero bytes": lambda: ("a.csv", text.encode().replace(b"-", b"\0", 1)),
         "cut off": lambda: ("a.csv.gz", packed[: int(rng.integers(1, len(packed) - 1))]),

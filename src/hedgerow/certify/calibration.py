@@ -23,6 +23,7 @@ from hedgerow.certify import conformal
 from hedgerow.certify.held_out import HELD_OUT, block_labels, held_out_costs, problem_around
 from hedgerow.certify.reaching import Reached, radius_reaching, with_radius
 from hedgerow.data.table_files import require_pandas
+from hedgerow.describe.display import Display, Facts
 from hedgerow.describe.numbers import counted, number, percent
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ SMALLEST = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Display):
     """A promise about the mean cost of what comes next, and the radius that covers it.
 
     Attributes
@@ -122,18 +123,18 @@ class Calibration:
             f"{number(self.radius)}."
         )
 
-    def __repr__(self) -> str:
-        """Say all that is known, a line each."""
+    def _heading(self) -> str:
+        return str(self)
+
+    def _facts(self) -> Facts:
         proof = f"{self.method}, {self.held_out}"
-        lines = [
-            str(self),
-            f"  if nothing changes   {number(self.nominal)}",
-            f"  blocks               {self.blocks:,} held out ({proof}); {self.needed:,} needed",
-            f"  assumption           {self.assumption}",
-            f"  guarantee            {self.guarantee}",
-            f"  numerical error      {number(self.error, 2)}",
+        return [
+            ("if nothing changes", number(self.nominal)),
+            ("blocks", f"{self.blocks:,} held out ({proof}); {self.needed:,} needed"),
+            ("assumption", self.assumption),
+            ("guarantee", self.guarantee),
+            ("numerical error", number(self.error, 2)),
         ]
-        return "\n".join(lines)
 
     def to_frame(self) -> Any:
         """Return the held-out blocks as a pandas table: label, rows, cost, excess, kept."""

@@ -25,6 +25,7 @@ from hedgerow.ambiguity import InfeasibleRadiusError, Moves, Problem
 from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
 from hedgerow.data.table_files import require_pandas
+from hedgerow.describe.display import Display
 from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import offered
@@ -188,8 +189,8 @@ def radius_in_words(
     return words_of(problem, radius, feature_names(policy, X), outcome_names(policy, Y))
 
 
-@dataclass(frozen=True)
-class RadiusMenu:
+@dataclass(frozen=True, repr=False)
+class RadiusMenu(Display):
     """Radii, what they allow, what they cost and what they protect from; cheapest first.
 
     Attributes
@@ -216,16 +217,15 @@ class RadiusMenu:
         found = {"radius": self.radii, "price": self.price, "value": self.value}
         return require_pandas().DataFrame(found | {"allows": self.allows})
 
-    def __repr__(self) -> str:
-        """Show the menu, a line per radius."""
-        head = f"{'radius':>8} {'price':>10} {'value':>10}  allows"
-        lines = [
-            f"{number(radius, 3):>8} {number(price):>10} {number(value):>10}  {said}"
-            for radius, price, value, said in zip(
-                self.radii, self.price, self.value, self.allows, strict=True
-            )
+    def _heading(self) -> str:
+        return "Radii, cheapest first" + (", a policy trained for each" if self.retrained else "")
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        lines = zip(self.radii, self.price, self.value, self.allows, strict=True)
+        told = [
+            (number(r, 3), number(price), number(value), said) for r, price, value, said in lines
         ]
-        return "\n".join([head, *lines])
+        return ["radius", "price", "value", "allows"], list(told)
 
 
 def radius_menu(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +28,7 @@ from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import double
+from hedgerow._frames import require_pandas
 from hedgerow._warnings import InexactValueWarning, InfiniteValueWarning
 from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
 from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
@@ -35,6 +36,7 @@ from hedgerow.certify.best_penalty import best_penalty, used_up
 from hedgerow.certify.bounds import GAP, two_sided
 from hedgerow.certify.moments import DualPoint, Moments
 from hedgerow.certify.node_plans import NodePlan, NodePlanner, choose_contexts
+from hedgerow.describe.display import Display, Facts
 from hedgerow.describe.numbers import number
 from hedgerow.kernels import Reference, Sobol
 from hedgerow.losses import by_row
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
 
-@dataclass(frozen=True)
-class RobustValue:
+@dataclass(frozen=True, repr=False)
+class RobustValue(Display):
     """How bad it can get on average, in the loss's units.
 
     Attributes
@@ -98,6 +100,28 @@ class RobustValue:
     upper: float = math.inf
     unproved: str = "not asked for"
     ray: Ray | None = None
+
+    def _heading(self) -> str:
+        return f"Robust value {number(self.value)} ± {number(self.stderr + self.bias, 1)}"
+
+    def _facts(self) -> Facts:
+        told = [("nominal", f"{number(self.nominal)}, if nothing changes")]
+        if self.expected_loss != self.value:
+            told.append(("worst case", f"{number(self.expected_loss)}, its expected loss"))
+        for name in ("penalty", "radius", "discrepancy"):
+            found = getattr(self, name)
+            if found is not None:
+                told.append((name, number(found)))
+        guarantee = self.guarantee()
+        told += [("guarantee", guarantee)] if guarantee else []
+        effort = f"{self.status}, {self.nodes:,} nodes for each of {self.contexts:,} contexts"
+        return [*told, ("status", effort)]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table of one row, so that values can be put below each other."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        del named["ray"]
+        return require_pandas().DataFrame([named])
 
     def __float__(self) -> float:
         """Return the value."""
@@ -221,7 +245,7 @@ def evaluated(
     at: Any = None,
 ) -> Evaluation:
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
     problem = policy.problem(
         X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored, at=at

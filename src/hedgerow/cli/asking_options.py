@@ -33,10 +33,12 @@ class DecideRequest(ReadingOptions):
     new: Annotated[
         Path,
         typer.Argument(
-            help="Table of new contexts, CSV, Excel or Parquet; of a panel also a folder of Parquet."
+            help="Table of new contexts, CSV, Excel or Parquet; of a panel also a folder."
         ),
     ]
-    out: Annotated[str, option("FILE", "Table to write, .csv, .xlsx or .parquet; - prints.", *OUT)] = "-"
+    out: Annotated[
+        str, option("FILE", "Table to write, .csv (as NEW is), .xlsx or .parquet; - prints.", *OUT)
+    ] = "-"
     force: Force = False
     raw_text: Annotated[
         bool, typer.Option("--raw-text", help="Leave texts in CSV that look like formulas alone.")
@@ -91,7 +93,7 @@ class EvaluateRequest(ReadingOptions):
     """What ``hedgerow evaluate`` is asked for."""
 
     policy: PolicyFile
-    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
+    test: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, as for fit.")]
     outcomes: Outcomes = None
     against_column: AgainstColumn = None
     history: History = None
@@ -128,7 +130,7 @@ class ReportRequest(ReadingOptions):
     """What ``hedgerow report`` is asked for; None and empty leave it to the library."""
 
     policy: PolicyFile
-    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, as for fit.")]
     out: Annotated[Path, option("FILE", "Page to write, .html.", *OUT)] = Path("report.html")
     force: Force = False
     against: Annotated[
@@ -154,7 +156,7 @@ class RadiiRequest(ReadingOptions):
     """What ``hedgerow radii`` is asked for."""
 
     policy: PolicyFile
-    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, CSV, Excel or Parquet.")]
+    data: Annotated[Path, typer.Argument(help="Table of contexts with outcomes, as for fit.")]
     radii: Annotated[
         list[float] | None, option("NUMBER", "A radius to try; may be repeated.", "--radius")
     ] = None

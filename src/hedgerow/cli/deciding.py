@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._warnings import OutsideWarning
 from hedgerow.cli.asking_options import DecideRequest
 from hedgerow.cli.columns import features_of
 from hedgerow.cli.loading import load_stored, refuse_history
@@ -22,10 +24,13 @@ from hedgerow.data.table_files import (
 from hedgerow.stored import is_panel
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from hedgerow.data.table_format import TableFormat
+
+
+Decided = tuple[dict[str, Any], list[tuple[str, ...]] | None]
+"""Columns to write beside rows, and what of each is far outside of training, if that is known."""
 
 
 def decide(request: DecideRequest) -> None:
@@ -46,7 +51,9 @@ def decide(request: DecideRequest) -> None:
             return
         columns_of = panels.decide
     table, found = read_found(request.new, request, policy)
-    columns = columns_of(policy, table, request)
+    columns, outside = columns_of(policy, table, request)
+    if outside is not None:
+        columns["outside"] = [", ".join(names) for names in outside]
     for heading in columns:
         if heading in table.columns:
             raise ValueError(
@@ -56,9 +63,7 @@ def decide(request: DecideRequest) -> None:
     write_decisions(decided, out, raw_text=request.raw_text, form=_alike(found, policy))
 
 
-def _columns_of_rows(
-    policy: Any, table: pd.DataFrame, request: DecideRequest
-) -> dict[str, np.ndarray]:
+def _columns_of_rows(policy: Any, table: pd.DataFrame, request: DecideRequest) -> Decided:
     """The columns to write beside the rows, for a policy of single rows."""
     refuse_history(request)
     X = features_of(policy, table)
@@ -67,8 +72,10 @@ def _columns_of_rows(
     if request.wants_orders:
         from hedgerow.cli.orders import ordered
 
-        columns |= ordered(request, table, partial(policy.place, X))
-    return columns
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OutsideWarning)  # said once
+            columns |= ordered(request, table, partial(policy.place, X))
+    return columns, None if policy.ranges_ is None else policy.outside(X)
 
 
 def write_decisions(

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import _checks
+from hedgerow._frames import as_pandas, is_polars, require_pandas
 from hedgerow.data.look_alikes import is_formatted_number, is_iso_date
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.describe.text import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NUMERIC = ("integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty", "complex")
+"""What pandas calls objects that are numbers."""
 NUMBER, CATEGORY, DATE = "number", "category", "date"
 DATE_PARTS = ("weekday", "month", "day_of_year")
 
@@ -76,6 +78,24 @@ def encode(X: Any, columns: Sequence[Column]) -> pd.DataFrame:
     return require_pandas().DataFrame(features, index=table.index)
 
 
+def encoded_by(described: Any, features: Sequence[Any] | None, X: Any) -> Sequence[Column] | None:
+    """Return what makes features of X, if it is a table as a policy was trained on; else None.
+
+    ``described`` are a policy's ``columns_``; a table that has all of its ``features`` has been
+    encoded already.
+    """
+    if not described or not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return None
+    names = [str(name) for name in X.columns]
+    known = [] if features is None else [str(name) for name in features]
+    if names == known:
+        return None
+    columns = from_json(described["encoder"])[1]
+    made = [name for column in columns for name in column.features]
+    plain = all(column.kind == NUMBER for column in columns)
+    return columns if plain or not set(made) <= set(names) else None
+
+
 def from_json(plain: Any) -> tuple[int, list[Column]]:
     """Return the most categories and the columns that ``TableEncoder.to_json`` told of."""
     try:
@@ -112,11 +132,28 @@ def numeric_column(table: pd.DataFrame, name: str) -> np.ndarray:
     return encoded(table[name], Column(name, NUMBER))[name]
 
 
+def has_words(X: Any) -> bool:
+    """Whether this is a table with a column that is not just numbers or true/false."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return False
+    if is_polars(X):
+        X = as_pandas(X)
+    types = require_pandas().api.types
+    for name in range(X.shape[1]):
+        column = X.iloc[:, name]
+        if types.is_numeric_dtype(column.dtype) or types.is_bool_dtype(column.dtype):
+            continue
+        if column.dtype != object or types.infer_dtype(column) not in NUMERIC:
+            return True
+    return False
+
+
 def as_table(X: Any) -> pd.DataFrame:
     """Return a table with rows, and columns that have names of their own."""
     pandas = require_pandas()
+    X = as_pandas(X)
     if not isinstance(X, pandas.DataFrame):
-        raise TypeError(f"TableEncoder needs a pandas DataFrame; got {type(X).__name__}.")
+        raise TypeError(f"TableEncoder needs a pandas or polars DataFrame; got {type(X).__name__}.")
     table = X.rename(columns=str)
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
 from hedgerow.data.columns import (
     CATEGORY,
     DATE,
@@ -34,7 +35,6 @@ from hedgerow.data.columns import (
     refuse_missing,
 )
 from hedgerow.data.look_alikes import refuse_look_alikes
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted
 from hedgerow.describe.text import quoted
 

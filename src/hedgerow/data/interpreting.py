@@ -1,6 +1,6 @@
 """Columns of text become numbers, truths and dates, where all of a table says which.
 
-    found = asked, or what some value decides, or what is remembered; else one sentence   (``written_*``)
+    found = asked, or what some value decides, or what is remembered; else one sentence
 
 Text that is read from a file is all there is; a typed table (Parquet, Excel) has numbers already,
 and its text stays text unless it was formatted for people: 7 as text is a name, "10,5" is not.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data.frames import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.data.table_format import ISO, TableFormat
 from hedgerow.data.written_dates import WrittenDates, dates_in, order_of
 from hedgerow.data.written_numbers import (
@@ -82,14 +82,13 @@ def interpreted(
 
 def _texts(table: pd.DataFrame) -> list[str]:
     """Columns that hold text and nothing else, but for gaps."""
+    return [name for name in table.columns if _is_text(table[name])]
+
+
+def _is_text(column: pd.Series) -> bool:
     types = require_pandas().api.types
-    found = []
-    for name in table.columns:
-        column = table[name]
-        if isinstance(column.dtype, require_pandas().CategoricalDtype):
-            continue
-        if types.is_string_dtype(column.dtype) and column.dtype != object:
-            found.append(name)
-        elif column.dtype == object and types.infer_dtype(column, skipna=True) == "string":
-            found.append(name)
-    return [name for name in found if not np.all(table[name].isna())]
+    if isinstance(column.dtype, require_pandas().CategoricalDtype) or np.all(column.isna()):
+        return False
+    if column.dtype == object:
+        return types.infer_dtype(column, skipna=True) == "string"
+    return types.is_string_dtype(column.dtype)

@@ -90,15 +90,16 @@ def mend(
     mass: Float[np.ndarray, " n"],
     outliers: str,
     names: Sequence[Any] | None = None,
+    ordinary: Spreads | None = None,
 ) -> Float[np.ndarray, "n d"]:
     """Deal with values that look like typos as the user wishes, and say which they are.
 
     ``kind`` is what the rows are called, "X" or "Y". Returns the values, those that look like typos
     moved to where the others of their column end, or to its fence if that is wider, if ``outliers``
-    is "clip".
+    is "clip". ``ordinary`` are ``ordinary_ends``, where they are known already.
     """
     _checks.one_of("outliers", outliers, CHOICES)
-    ordinary = ordinary_ends(values, mass)
+    ordinary = ordinary_ends(values, mass) if ordinary is None else ordinary
     if ordinary.hold(values):
         return values
     typos = ~ordinary.within(values) & (mass > 0)[:, None]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow._files import check_target, whole_file
-from hedgerow.data.frames import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.data.interpreting import PLAIN, interpreted, needs_text
 from hedgerow.data.table_format import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, TableFormat
 from hedgerow.data.table_sizes import (
@@ -59,7 +59,7 @@ def read_table(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    """Read a CSV, Excel or Parquet file, by its suffix, or say in one sentence what is wrong.
+    r"""Read a CSV, Excel or Parquet file, by its suffix, or say in one sentence what is wrong.
 
     What is not asked for is found out where all of the file leaves no doubt, and then said in
     ``table.attrs["read_as"]``; where it does, one sentence says what to ask for.
@@ -161,9 +161,7 @@ def _to_csv(table: pd.DataFrame, form: TableFormat, target: Any) -> Any:
             if require_pandas().api.types.is_datetime64_any_dtype(column):
                 whole = (column.dropna().dt.normalize() == column.dropna()).all()
                 table[name] = column.dt.strftime(days if whole else f"{days} %H:%M")
-    return table.to_csv(
-        target, index=False, sep=form.separator or ",", decimal=form.decimal or "."
-    )
+    return table.to_csv(target, index=False, sep=form.separator or ",", decimal=form.decimal or ".")
 
 
 def _to_excel(table: pd.DataFrame, target: Any) -> None:
@@ -361,8 +359,10 @@ def _read_excel(
     cells = cells.dropna(how="all").dropna(axis="columns", how="all")
     if not len(cells):
         raise ValueError(f"{shown(path)} is empty: sheet {quoted(sheet)} has no cells.")
-    names = ["" if missing else str(name) for name, missing in
-             zip(cells.iloc[0], cells.iloc[0].isna(), strict=True)]
+    names = [
+        "" if missing else str(name)
+        for name, missing in zip(cells.iloc[0], cells.iloc[0].isna(), strict=True)
+    ]
     _check_names(path, names)
     table = cells.iloc[1:].reset_index(drop=True)
     table.columns = names
@@ -414,9 +414,7 @@ def _by_suffix(path: Path, text: Any, parquet: Any, workbook: Any) -> Any:
     if name.endswith(".xlsx"):
         return workbook
     if name.endswith((".xls", ".xlsm", ".xlsb", ".ods")):
-        raise ValueError(
-            f"{shown(path)} is of a kind that is not read; save it as .xlsx or .csv."
-        )
+        raise ValueError(f"{shown(path)} is of a kind that is not read; save it as .xlsx or .csv.")
     raise ValueError(
         f"{shown(path)} must end in .csv, .xlsx or .parquet, so that its format is known."
     )

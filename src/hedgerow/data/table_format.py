@@ -39,11 +39,11 @@ ENCODINGS = {
 
 @dataclass(frozen=True)
 class TableFormat:
-    """How a file writes a table; None where it does not show, or is left to be found out.
+    r"""How a file writes a table; None where it does not show, or is left to be found out.
 
     Attributes
     ----------
-    separator : {",", ";", "\\t", "|"} or None
+    separator : {",", ";", "\t", "|"} or None
     decimal : {".", ","} or None
     thousands : str or None
         What stands between groups of three digits.
@@ -75,8 +75,7 @@ class TableFormat:
             separator = NAMED.get(separator, separator)
             if separator not in SEPARATORS:
                 raise ValueError(
-                    "separator must be one of ',', ';', '|' and 'tab'; got "
-                    f"{quoted(separator)}."
+                    f"separator must be one of ',', ';', '|' and 'tab'; got {quoted(separator)}."
                 )
         if decimal is not None and decimal not in MARKS:
             raise ValueError(f"decimal must be '.' or ','; got {quoted(decimal)}.")

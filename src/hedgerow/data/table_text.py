@@ -1,8 +1,9 @@
 """Text files with columns: which bytes are which letters, and what stands between columns.
 
-    bytes       a mark at the beginning says UTF-8, 16 or 32; every other zero byte says UTF-16; what is
-                valid UTF-8 is UTF-8; else Windows-1252, of which Latin-1 is a part
-    columns     the sign among , ; tab | that gives the first line names and every line as many fields
+    bytes       a mark at the beginning says UTF-8, 16 or 32; zeros in every other byte say UTF-16;
+                what is valid UTF-8 is UTF-8; else Windows-1252, of which Latin-1 is a part
+    columns     the sign among , ; tab | that gives the first line several names, and every line as
+                many fields
 
 The first line may say itself what stands between columns ("sep=;", as spreadsheet programs write).
 """
@@ -30,7 +31,9 @@ MARKS = (
 )
 LOOKED_AT = 200
 """Lines by which the separator is found."""
-_OF_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_OF_UTF8 = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
 _UNUSED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that Windows-1252 has no letters for."""
 _SAID = re.compile(r'"?sep=(.)"?', re.IGNORECASE)

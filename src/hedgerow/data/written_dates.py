@@ -1,4 +1,4 @@
-"""Dates as programs write them for people: which of two numbers is the day, and which days they are.
+"""Dates as programs write them for people: which number is the day, and which days they are.
 
     2026-11-20              year-month-day: says it itself
     2026/11/20, 2026.11.20  the same
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data.frames import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.data.look_alikes import is_iso_date
 from hedgerow.data.table_format import DATES, DAY_FIRST, ISO, MONTH_FIRST, YEAR_FIRST
 from hedgerow.describe.text import quoted
@@ -79,8 +79,14 @@ class WrittenDates:
         if iso or len(signs) > 1:
             text, row, _ = self.dated[0]
             other = iso[0] if iso else None
-            second = (self.texts[other], self.rows[other]) if other is not None else next(
-                (t, r) for t, r, _ in self.dated if re.sub(r"\d", "", t) != re.sub(r"\d", "", text)
+            second = (
+                (self.texts[other], self.rows[other])
+                if other is not None
+                else next(
+                    (t, r)
+                    for t, r, _ in self.dated
+                    if re.sub(r"\d", "", t) != re.sub(r"\d", "", text)
+                )
             )
             raise ValueError(
                 f"Column {self.name!r} writes dates in several ways: {quoted(text)} in row {row:,} "

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data.frames import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.data.table_format import MARKS
 from hedgerow.describe.text import quoted
 
@@ -131,8 +131,8 @@ def decimal_of(
         both = next((c for c in columns if c.only(".").any() and c.only(",").any()), None)
         point, comma = both or point, both or comma
         raise ValueError(
-            f"Column {comma.name!r} holds {comma.shown(comma.only(','))}, with a decimal comma, and "
-            f"column {point.name!r} holds {point.shown(point.only('.'))}, with a decimal point; "
+            f"Column {comma.name!r} holds {comma.shown(comma.only(','))}, with a decimal comma, "
+            f"and column {point.name!r} holds {point.shown(point.only('.'))}, with a decimal point; "
             "write all numbers of the file alike."
         )
     if point is not None or comma is not None:

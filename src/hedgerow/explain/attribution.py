@@ -23,14 +23,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow import _checks, _row_checks
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display
+from hedgerow.describe.numbers import number
 from hedgerow.explain.lens import gathered, lens_of
 
 MOST_EXACT = 10
 """Features up to which SHAP values try every coalition."""
 
 
-@dataclass(frozen=True)
-class Attribution:
+@dataclass(frozen=True, repr=False)
+class Attribution(Display):
     """One decision, taken apart by features.
 
     Attributes
@@ -55,6 +58,29 @@ class Attribution:
     context: Float[np.ndarray, " d"]
     completeness_error: float
     names: tuple[str, ...]
+
+    def _heading(self) -> str:
+        ends = zip(self.decision, self.baseline, strict=True)
+        told = [f"{number(made)} instead of {number(usual)}" for made, usual in ends]
+        return f"Decided {', '.join(told)}"
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        order = np.argsort(-np.abs(self.values).sum(axis=0), kind="stable")
+        rows = [
+            (name, number(self.context[j]), *(number(v, 3, signed=True) for v in self.values[:, j]))
+            for j, name in ((j, self.names[j]) for j in order)
+        ]
+        return ["feature", "value", *self._decisions()], list(rows)
+
+    def _decisions(self) -> list[str]:
+        count = len(self.decision)
+        return ["adds"] if count == 1 else [f"adds to {k}" for k in range(1, count + 1)]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row per feature: its value, and what it adds."""
+        table = {"feature": list(self.names), "value": self.context}
+        adds = dict(zip(self._decisions(), self.values, strict=True))
+        return require_pandas().DataFrame(table | adds)
 
     def ranked(self, decision: int = 0) -> Int[np.ndarray, " d"]:
         """Features in the order of how much they count, the largest first."""

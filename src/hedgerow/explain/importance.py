@@ -19,14 +19,16 @@ from jaxtyping import Float, Int
 from sklearn.inspection import permutation_importance as _permuted
 
 from hedgerow import _checks, _row_checks
-from hedgerow.describe.numbers import percent
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display
+from hedgerow.describe.numbers import number, percent
 from hedgerow.explain.lens import Lens, gathered, lens_of, trees_of
 
 L = TypeVar("L", bound=Lens)
 
 
-@dataclass(frozen=True)
-class Importance:
+@dataclass(frozen=True, repr=False)
+class Importance(Display):
     """How much every feature counts, one number per feature.
 
     Attributes
@@ -60,6 +62,21 @@ class Importance:
         members = gathered(self.names, groups)
         scores = np.array([self.scores[js].sum() for js in members.values()])
         return Importance(scores, tuple(members))
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        shares = self.values
+        rows = [
+            (self.names[j], percent(float(shares[j])), number(self.scores[j]))
+            for j in self.ranked()
+        ]
+        return ["feature", "share", "score"], list(rows)
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row per feature, the most important first."""
+        table = {"feature": list(self.names), "share": self.values, "score": self.scores}
+        if self.errors is not None:
+            table["error"] = self.errors
+        return require_pandas().DataFrame(table).iloc[self.ranked()].reset_index(drop=True)
 
     def __str__(self) -> str:
         """List the shares, the largest first."""

@@ -56,7 +56,7 @@ class Lens(ABC):
     def context(self, x: Any) -> Float[np.ndarray, " d"]:
         """Check one context, given as a row of a table, (features,) or (1, features)."""
         if hasattr(x, "to_frame") and hasattr(x, "index"):
-            x = x.to_frame().T.astype(float)
+            x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns"):
             x = np.atleast_2d(_checks.numeric("x", x))
         rows = self.contexts(x)

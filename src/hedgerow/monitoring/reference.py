@@ -71,7 +71,7 @@ def reference_of(
     policy: RobustPolicy, X: Any, Y: Any, *, unseen: bool = False, seed: int = 0
 ) -> Reference:
     """Sample columns of a history; with ``unseen`` rows also what decisions were off by."""
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     columns = columns_of(policy, X, Y, residuals=unseen)
     rng = np.random.default_rng(seed)
     chosen = np.unique(np.linspace(0, len(columns) - 1, min(MOST, len(columns))).astype(int))

@@ -44,7 +44,7 @@ COMPARED, LEVELS = 400, 100
 
 
 @dataclass(frozen=True, repr=False)
-class Watch:
+class Watch(Display):
     """What was seen of new rows.
 
     Attributes
@@ -120,6 +120,15 @@ class Watch:
         return f"{said}. {seen}; {against}. {self.distance_words()}"
 
     __repr__ = __str__
+
+    def _heading(self) -> str:
+        return str(self)
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        order = np.argsort(-self.column_evidence, kind="stable")
+        figures = (self.means_before, self.means_now, self.distances)
+        rows = [(self.columns[j], *(number(float(each[j])) for each in figures)) for j in order]
+        return ["column", "before", "now", "moved by at least"], list(rows)
 
     def distance_words(self) -> str:
         """How much of the radius recent rows use up."""
@@ -207,7 +216,7 @@ def watch(
     -------
     Watch
     """
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     level = _checks.fraction("level", level)
     costs = policy.losses(X, Y)
     if history is not None:

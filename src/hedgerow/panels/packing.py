@@ -28,6 +28,8 @@ def packed_panel(panel: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     rules, encoder = panel.rules_, panel.panel_.encoder
     inner = panel.policy_ if rules is None else policy_of(rules, 0, panel.policy, encoder)
     arrays, about = packed(inner)
+    if panel.ranges_ is not None:
+        arrays["ranges"] = panel.ranges_
     about["table_format"] = panel.table_format_
     facts = panel.panel_.facts.arrays() | {"loss": panel.series_loss_}
     if panel.factors_ is not None:

@@ -87,6 +87,7 @@ def read_panel(
         raise Wrong("it has factors of series, and is not refined, or none, and is")
     made.scatter_ = _table("its scatter", scatter, len(panel.keys) + 1, SCENARIOS)
     made.left_out_, made.table_format_ = {}, inner.table_format_
+    made.ranges_ = inner.ranges_
     made.series_loss_, made.panel_, made.outcome_name_ = facts["loss"], panel, told["outcome"]
     return made
 

@@ -8,6 +8,7 @@ separate    one rule for each series, many of them in one program             (`
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks, _row_checks, placing
-from hedgerow.data import TimeFeatures
+from hedgerow._warnings import OutsideWarning
+from hedgerow.data import TimeFeatures, spreads
+from hedgerow.data.ranges import far_outside, names_outside, outside_words, ranges_of
 from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.estimator import RobustPolicy
@@ -108,6 +111,7 @@ class PanelPolicy(BaseEstimator):
     """
 
     table_format_: dict | None = None
+    ranges_: np.ndarray | None = None
 
     def __init__(
         self,
@@ -184,7 +188,28 @@ class PanelPolicy(BaseEstimator):
         recent outcomes, as far back as features look (``TimeFeatures.reach``).
         """
         check_is_fitted(self, "panel_")
-        return self._decide(self.features_for(table, history))
+        made = self.features_for(table, history)
+        if self.ranges_ is not None:
+            told = outside_words(*self._far_outside(made))
+            if told is not None:
+                warnings.warn(told, OutsideWarning, stacklevel=2)
+        return self._decide(made)
+
+    def outside(
+        self, table: pd.DataFrame, history: pd.DataFrame | None = None
+    ) -> list[tuple[str, ...]]:
+        """Return, row by row, the features that are far outside of what was trained on.
+
+        As ``RobustPolicy.outside``; with one rule for all series, features that are counted like
+        outcomes are in shares of a row's level.
+        """
+        made = self.features_for(table, history)
+        if self.ranges_ is None:
+            raise ValueError(
+                "The panel does not know where its training rows lay: its file was written by an "
+                "earlier version, or it was learned from a folder; fit and save it again."
+            )
+        return names_outside(*self._far_outside(made))
 
     def features_for(
         self, table: pd.DataFrame, history: pd.DataFrame | None = None
@@ -309,6 +334,7 @@ class PanelPolicy(BaseEstimator):
             (*panel.codes, *panel.layout.levels, *panel.layout.scaled, *self._cost_columns()),
         )
         self.policy_, self.rules_, self.factors_ = pooled, None, None
+        self.ranges_ = pooled.ranges_
         decisions = self._pooled_decisions(rows.contexts, rows.scale)[:, None]
         loss = self._loss_on(panel, table)
 
@@ -355,6 +381,8 @@ class PanelPolicy(BaseEstimator):
             policy.set_params(ambiguity=policy.ambiguity.located(names, features))
         self.rules_ = learn_many(policy, several, engine, self.store)
         self.policy_, self.factors_ = None, None
+        ordinary = spreads.ordinary_ends(contexts, weights)
+        self.ranges_ = ranges_of(contexts, ordinary.low, ordinary.high)
         self.series_loss_ = self.rules_.loss
         made = self.rules_.decide(contexts, places)[:, 0]
         scale = panel.usual(table, places)
@@ -384,7 +412,14 @@ class PanelPolicy(BaseEstimator):
 
     def _pooled_decisions(self, contexts: pd.DataFrame, scale: np.ndarray) -> np.ndarray:
         assert self.policy_ is not None
-        return self.policy_.predict(contexts) * scale
+        return self.policy_._decided(self.policy_.contexts(contexts)) * scale
+
+    def _far_outside(self, table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
+        """Which features of these rows are far outside, and what all features are called."""
+        assert self.ranges_ is not None
+        separate = self.rules_ is not None
+        seen = self.panel_.plain(table) if separate else self.panel_.rows(table).contexts
+        return far_outside(self.ranges_, seen.to_numpy(np.float64)), list(map(str, seen.columns))
 
     def _scale(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
         """What errors of these rows are counted in."""

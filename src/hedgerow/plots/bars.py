@@ -119,7 +119,7 @@ def _importances(given: Any, X: Any, Y: Any) -> dict[str, Importance]:
                 repr(name), one, Importance, "what hedgerow.explain.importance returns"
             )
         return {str(name): one for name, one in given.items()}
-    _checks.fitted_policy(given)
+    given = _checks.fitted_policy(given)
     if X is None:
         raise ValueError("A policy's importance is an average over contexts: give X as well.")
     found = {"mean absolute derivative": explain.importance(given, X)}

@@ -76,8 +76,7 @@ def decision_curve(
         raise ValueError(
             f"Between 1 and {len(COLOURS)} policies can be drawn; got {len(policies)}."
         )
-    for one in policies.values():
-        _checks.fitted_policy(one)
+    policies = {name: _checks.fitted_policy(one) for name, one in policies.items()}
     fewest = min(one.n_decisions_ for one in policies.values())
     _checks.position("decision", decision, fewest)
     first = next(iter(policies.values()))
@@ -209,7 +208,7 @@ def training_curve(
     ax : Axes, optional
         Where to draw; None: a new figure.
     """
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     history = np.asarray(policy.history_, dtype=np.float64)
     if len(history) == 0:
         raise ValueError(

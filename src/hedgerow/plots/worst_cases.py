@@ -139,7 +139,7 @@ def _named(models: Mapping[str, Ambiguity] | Sequence[Ambiguity]) -> dict[str, A
 
 
 def _check_one_dimensional(policy: RobustPolicy, decision_label: str | None) -> None:
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     if policy.n_features_in_ != 1 or policy.n_outcomes_ != 1:
         raise ValueError(
             f"Worst cases are drawn for policies with one feature and one outcome; this one has "

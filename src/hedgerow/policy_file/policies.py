@@ -58,6 +58,8 @@ def packed(policy: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays["history"] = np.asarray(policy.history_, np.float64)
     if policy.thresholds_ is not None:
         arrays["thresholds"] = policy.thresholds_
+    if policy.ranges_ is not None:
+        arrays["ranges"] = policy.ranges_
     if policy.errors_ is not None:
         arrays["errors"] = policy.errors_
     if getattr(policy, "reference_", None) is not None:
@@ -131,7 +133,7 @@ def unpacked(
     policy.thresholds_ = arrays.get("thresholds")
     if (policy.thresholds_ is None) != (policy.loss.with_thresholds() is None):
         raise Wrong("its loss and its arrays do not have the same thresholds")
-    policy._errors = arrays.get("errors")
+    policy._errors, policy.ranges_ = arrays.get("errors"), arrays.get("ranges")
     policy.calibration_, policy.reference_ = None, arrays.get("reference")
     for name in schema.WATCHED:
         setattr(policy, f"{name}_", known.revive(about.get(name)))

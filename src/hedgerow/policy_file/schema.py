@@ -247,7 +247,7 @@ DESCRIPTION: dict[str, Check] = {
     "single_outcome": flag,
     "status": text,
     "robust_value": optional(_robust_value),
-    "columns": optional(record({"encoder": mapping, "outcomes": each(text)})),
+    "columns": optional(record({"encoder": mapping, "outcomes": each(text)}, {"encoder"})),
     "table_format": optional(mapping),
     **{name: optional(number) for name in WATCHED},
     "hardening": optional(_hardening),
@@ -275,7 +275,7 @@ def check(
     ]
     if about["feature_names"] is not None:
         told.append(("names of features", len(about["feature_names"]), sizes["d"]))
-    if columns is not None:
+    if columns is not None and "outcomes" in columns:
         told.append(("names of outcomes", len(columns["outcomes"]), sizes["y"]))
     for what, count, there in told:
         if count != there:
@@ -289,7 +289,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
     of_rule = sum(name.startswith(RULE) for name in arrays)
     expected = {f"units.{name}" for name in UNITS} | {"history"}
     expected |= {f"{RULE}{i}" for i in range(of_rule)}
-    expected |= {"errors", "reference", "thresholds"} & set(arrays)
+    expected |= {"errors", "ranges", "reference", "thresholds"} & set(arrays)
     for name in sorted(expected ^ set(arrays)):
         raise Wrong(
             f"it lacks the array {name!r}"
@@ -323,6 +323,11 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], diverged: bool) -> dict[str,
         raise Wrong("reference must be float64 with a column per feature and outcome")
     if not len(reference) or not np.all(np.isfinite(reference)):
         raise Wrong("reference must have rows, of finite numbers")
+    ranges = arrays.get("ranges", np.zeros((2, sizes["d"])))
+    if ranges.dtype != np.float64 or ranges.shape != (2, sizes["d"]):
+        raise Wrong("ranges must be float64, with two rows and a column per feature")
+    if not np.all(np.isfinite(ranges)):
+        raise Wrong("ranges must be finite")
     for i in range(of_rule):
         leaf = arrays[f"{RULE}{i}"]
         if leaf.dtype.kind not in "fib":

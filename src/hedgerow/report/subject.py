@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
+from hedgerow._frames import as_pandas
 from hedgerow.data.columns import NUMBER, Column
 from hedgerow.data.encoder import TableEncoder
 from hedgerow.decisions import DecisionSet
@@ -47,8 +48,9 @@ class Subject:
     @classmethod
     def read(cls, policy: Any, X: Any, Y: Any, unit: str = "", loss_unit: str = "") -> Subject:
         """Check the policy and the rows, and find names for everything."""
-        _checks.fitted_policy(policy)
+        policy, X = _checks.fitted_policy(policy), as_pandas(X)
         contexts, encoder = contexts_of(policy, X), _encoder_for(policy, X)
+        policy = policy.alone()  # contexts are what the other steps of a pipeline made
         features = feature_names(policy)
         plain = [Column(name, NUMBER) for name in features]
         return cls(

@@ -12,6 +12,9 @@ import scipy.sparse
 from jaxtyping import Float
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display, Facts
+from hedgerow.describe.numbers import number
 from hedgerow.transport.factors import Factors
 from hedgerow.transport.log_products import blocks
 from hedgerow.transport.transport_problem import TransportProblem
@@ -30,7 +33,7 @@ class _Sums:
     causality_error: float
 
 
-class TransportResult:
+class TransportResult(Display):
     """A transport plan between two discrete measures, with its value and its errors.
 
     Everything about the plan is computed from two small factors when it is asked for; the plan
@@ -65,13 +68,22 @@ class TransportResult:
         self.converged = status in ("converged", "optimal")
         self._problem, self._factors = problem, factors
 
-    def __repr__(self) -> str:
-        """Say what was solved and how it went."""
-        kind = "causal" if self.causal else "non-causal"
-        return (
-            f"TransportResult({kind}, {len(self.source)} × {len(self.target)} points, "
-            f"epsilon={self.epsilon:g}, value={self.value:.6g}, {self.status})"
-        )
+    def _heading(self) -> str:
+        kind = "Causal" if self.causal else "Non-causal"
+        return f"{kind} transport of {len(self.source):,} to {len(self.target):,} points"
+
+    def _facts(self) -> Facts:
+        told = [("epsilon", number(self.epsilon)), ("order", number(self.order))]
+        if "_sums" in vars(self):  # else it would have to be computed
+            told += [("value", number(self.value)), ("cost", number(self.transport_cost))]
+        return [*told, ("status", f"{self.status}, {self.iterations:,} iterations")]
+
+    def to_frame(self) -> Any:
+        """Return the plan as a pandas table: source, target and mass wherever there is mass."""
+        plan = self.plan
+        source, target = np.nonzero(plan)
+        named = {"source": source, "target": target, "mass": plan[source, target]}
+        return require_pandas().DataFrame(named)
 
     @property
     def value(self) -> float:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
 from hedgerow.certify.value import RobustValue
 from hedgerow.data.units import Units
+from hedgerow.describe.display import Display, Facts
+from hedgerow.describe.numbers import number
 
 if TYPE_CHECKING:
     from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase
@@ -45,8 +48,8 @@ class Draws(_Pair):
         return draws
 
 
-@dataclass(frozen=True)
-class WorstCase:
+@dataclass(frozen=True, repr=False)
+class WorstCase(Display):
     """A distribution that attains a robust value (abstract).
 
     Attributes
@@ -56,6 +59,30 @@ class WorstCase:
     """
 
     robust: RobustValue
+
+    def _heading(self) -> str:
+        return f"Worst case with expected loss {number(self.robust.expected_loss)}"
+
+    def _facts(self) -> Facts:
+        return [("instead of", f"{number(self.robust.nominal)}, if nothing changes")]
+
+    def to_frame(self, rows: int = 1000, seed: int = 0) -> Any:
+        """Return points and their weights as a pandas table: all of them, or so many draws.
+
+        ``rows`` and ``seed`` are those of draws, where the mass is spread by a density.
+        """
+        found = self.points()
+        if found is None:
+            x, y = self.sample(rows, seed)
+            weights = np.full(len(x), 1 / max(len(x), 1))
+        else:
+            x, y, weights = found.x, found.y, found.weights
+        several = y.shape[1] > 1
+        columns = {f"feature {j}": x[:, j] for j in range(x.shape[1])}
+        outcomes = {
+            f"outcome {j + 1}" if several else "outcome": y[:, j] for j in range(y.shape[1])
+        }
+        return require_pandas().DataFrame(columns | outcomes | {"weight": weights})
 
     def expected_loss(self) -> float:
         """Return the expected loss under the worst case."""

@@ -15,9 +15,10 @@ import numpy as np
 from hedgerow import _checks
 from hedgerow.certify.value import Evaluation
 from hedgerow.certify.worst_cases.base import Draws, WorstCase, rows, to_users
+from hedgerow.describe.display import Facts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscreteWorstCase(WorstCase):
     """Finitely many points, each moved from (or left at) a nominal one, with new weights.
 
@@ -39,6 +40,10 @@ class DiscreteWorstCase(WorstCase):
     from_x: np.ndarray
     from_y: np.ndarray
     source: np.ndarray
+
+    def _facts(self) -> Facts:
+        moved = "moved and weighted" if self.has_moved() else "weighted"
+        return [*super()._facts(), ("points", f"{len(self.weights):,}, {moved}")]
 
     def points(self) -> DiscreteWorstCase:
         """The worst case itself."""

@@ -42,7 +42,7 @@ WIDER = 1.3
 """The Gaussian that candidates come from is this much wider than the mass it covers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmoothWorstCase(WorstCase):
     """A mixture of Gibbs distributions around the nominal points.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from hedgerow.cli.asking_options import DecideRequest
@@ -23,16 +23,17 @@ from hedgerow.panels import PanelPolicy
 
 def decide(
     panel: PanelPolicy, table: pd.DataFrame, request: DecideRequest
-) -> dict[str, np.ndarray]:
-    """Return the columns to write beside the rows that were asked for."""
+) -> tuple[dict[str, Any], list[tuple[str, ...]] | None]:
+    """Return the columns to write beside the rows that were asked for, and what is outside."""
     history = history_of(panel, request)
     check_rows(panel, table, request.new)
     check_costs(panel, table, request.new)
     refuse_without_history(panel, table, history, request.new)
     with told_of(request.history or request.new, request.new):
         made = panel.features_for(table, history)
-        columns = {"decision": panel.predict(made)}
+        columns: dict[str, Any] = {"decision": panel.predict(made)}
+        outside = None if panel.ranges_ is None else panel.outside(made)
     remark = new_series(panel, table)
     if remark is not None:
         say(remark, "yellow", stderr=True)
-    return columns | ordered(request, table, partial(panel.place, made))
+    return columns | ordered(request, table, partial(panel.place, made)), outside

@@ -160,13 +160,13 @@ def _group_costs(request: FitRequest, by: tuple[str, ...], names: list[str]) -> 
     if path is None:
         return None
     table = read(path, request)
-    read = [name for name in dict.fromkeys(names) if name in table.columns]
+    found = [name for name in dict.fromkeys(names) if name in table.columns]
     groups = [name for name in by if name in table.columns]
-    if not read or not groups:
+    if not found or not groups:
         wanted = f"group column ({listed(by)})" if not groups else f"column {names[0]!r} of costs"
         raise ValueError(f"{path} has no {wanted}; it has {listed(table.columns)}.")
     with told_of(path):
-        for name in read:
+        for name in found:
             values = numeric_column(table, name)
             if np.any(values < 0):
                 row = int(np.argmax(values < 0))
@@ -174,7 +174,7 @@ def _group_costs(request: FitRequest, by: tuple[str, ...], names: list[str]) -> 
                     f"Column {name!r} must not be negative, but row {row + 1} holds "
                     f"{number(float(values[row]))}."
                 )
-    return table.filter(items=[*groups, *read])
+    return table.filter(items=[*groups, *found])
 
 
 def _check_complete(
