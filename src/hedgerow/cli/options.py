@@ -197,7 +197,7 @@ class FitRequest(SettingsOptions, PanelOptions, CostOptions, ReadingOptions):
         Search,
         in_model(
             "NAME",
-            "none, folds or time (rows are in its order): choose penalty, epsilon and at most "
+            "none, folds or time (in the order of --time): choose penalty, epsilon and at most "
             "--steps steps by cross-validation.",
         ),
     ] = Search.none

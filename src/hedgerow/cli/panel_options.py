@@ -116,7 +116,12 @@ class PanelOptions:
         in_panels("NAME", "Series that cannot be read: refuse (default) the table, or leave-out."),
     ] = None
     time: Annotated[
-        str | None, of_time("COLUMN", "Dates. Features are then made of what was known in time.")
+        str | None,
+        of_time(
+            "COLUMN",
+            "Dates. Features are then made of what was known in time. Without --by: what --search "
+            "time goes by.",
+        ),
     ] = None
     known: Annotated[
         list[str] | None,
@@ -163,9 +168,11 @@ def panel_mistakes(request: Any, columns: Sequence[str]) -> Iterator[tuple[str, 
     given = [name for name in OF_PANELS if getattr(request, name) is not None]
     folder = request.data.is_dir()
     if not request.by:
+        beside = {"level": "--radius calibrated", "time": "--search time"}
         for name in given:
-            if name != "level" or request.radius != "calibrated":
-                other = " or --radius calibrated" if name == "level" else ""
+            fits = {"level": request.radius == "calibrated", "time": request.searches == "time"}
+            if not fits.get(name, False):
+                other = f" or {beside[name]}" if name in beside else ""
                 yield dashed(name), f"goes with --by{other}."
         return
     for name in given:

@@ -41,6 +41,7 @@ from hedgerow.cli.options import FitRequest
 from hedgerow.cli.reading import read, read_found
 from hedgerow.cli.screen import print_facts, progress, say
 from hedgerow.cli.settings import write_settings
+from hedgerow.cli.time_order import time_order
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import (
@@ -82,6 +83,10 @@ def fit(request: FitRequest) -> None:
     encoder = TableEncoder().fit(chosen_columns(table, request, columns_read(loss)))
     X = encoder.transform(table)
     _check_costs(loss, X)
+    order = time_order(table, request)
+    if order is not None:
+        X, Y = X.iloc[order], Y[order]
+        censored = None if censored is None else censored[order]
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     policy = compose(request, loss, len(Y), contexts_in(encoder, X))
     chosen = []

@@ -132,7 +132,7 @@ def decimal_of(
         point, comma = both or point, both or comma
         raise ValueError(
             f"Column {comma.name!r} holds {comma.shown(comma.only(','))}, with a decimal comma, "
-            f"and column {point.name!r} holds {point.shown(point.only('.'))}, with a decimal point; "
+            f"and column {point.name!r} holds {point.shown(point.only('.'))}, with a point; "
             "write all numbers of the file alike."
         )
     if point is not None or comma is not None:

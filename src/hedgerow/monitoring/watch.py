@@ -18,6 +18,7 @@ The level is the chance of any false alarm, however often one looks; half of it 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from jaxtyping import Float
 from hedgerow import _checks
 from hedgerow.certify.reaching import with_radius
 from hedgerow.data.table_files import require_pandas
+from hedgerow.describe.display import Display
 from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.describe.numbers import counted, listed, number
 from hedgerow.monitoring.evidence import conformal_ranks, evidence
