@@ -144,7 +144,7 @@ def test_tables_that_cannot_be_encoded_are_refused_at_fit(table, message):
 
 
 def test_arrays_and_bad_parameters_are_refused():
-    with pytest.raises(TypeError, match="needs a pandas DataFrame; got ndarray"):
+    with pytest.raises(TypeError, match="needs a pandas or polars DataFrame; got ndarray"):
         TableEncoder().fit(np.ones((2, 2)))
     with pytest.raises(ValueError, match="most_categories must be at least 1"):
         TableEncoder(most_categories=0).fit(FEATURES)

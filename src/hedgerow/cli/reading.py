@@ -34,7 +34,8 @@ class DateOrder(StrEnum):
 
 _FILES: dict[str, Any] = {"rich_help_panel": "How files are written", "show_default": False}
 of_files = partial(option, **_FILES)
-_OPTIONS = re.compile(r"\b(separator|decimal|dates|encoding|sheet)=")
+_NAMES = "separator|decimal|dates|encoding|sheet"
+_OPTIONS = re.compile(rf"\b({_NAMES})=|^({_NAMES})(?= must)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,4 +96,5 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(_OPTIONS.sub(r"--\1 ", str(error))) from error
+        told = _OPTIONS.sub(lambda at: f"--{at[1]} " if at[1] else f"--{at[2]}", str(error))
+        raise ValueError(told) from error

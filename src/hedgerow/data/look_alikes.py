@@ -28,7 +28,9 @@ ISO_DATE = re.compile(
     re.ASCII,
 )
 OTHER_DATE = re.compile(
-    r"(\d{1,2}([./-])\d{1,2}\2[12]\d{3}|[12]\d{3}([./])\d{1,2}\3\d{1,2})([T ,]+\d.*)?", re.ASCII
+    r"(\d{1,2}([./-])\d{1,2}\2[12]\d{3}|[12]\d{3}([./])\d{1,2}\3\d{1,2}"
+    r"|\d{1,2}([./])\d{1,2}\4\d{2})([T ,]+\d.*)?",
+    re.ASCII,
 )
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 FORMATTED_NUMBER = re.compile(
@@ -58,21 +60,21 @@ def refuse_look_alikes(name: str, texts: list[str]) -> None:
     dates = _found(texts, ISO_SHAPE.fullmatch)
     if dates.mean() > MOST:
         raise ValueError(
-            f"Column {name!r} holds dates, but one value is {quoted(_odd(texts, dates))}, which is "
-            "none; correct it or leave that row out."
+            f"Column {name!r} holds dates, but one value is {_odd(texts, dates)}, which is none; "
+            "correct it or leave that row out."
         )
     dates = _found(texts, OTHER_DATE.fullmatch)
     if dates.mean() > MOST:
         raise ValueError(
-            f"Column {name!r} looks like dates, but one value is {quoted(_first(texts, dates))}; "
-            "write dates like 2015-11-07, or leave the column out."
+            f"Column {name!r} looks like dates, but one value is {_first(texts, dates)}"
+            f"{_beside(texts, dates)}; write dates like 2015-11-07, or leave the column out."
         )
     formatted = _found(texts, is_formatted_number)
     numbers = formatted | _found(texts, PLAIN_NUMBER.fullmatch)
     if formatted.any() and numbers.mean() > MOST:
         raise ValueError(
             f"Column {name!r} looks like numbers, but one value is "
-            f"{quoted(_first(texts, formatted))}; save it as plain numbers such as 10.5 or 10000, "
+            f"{_first(texts, formatted)}; save it as plain numbers such as 10.5 or 10000, "
             "or, if these are names, write them with a letter."
         )
 
@@ -83,7 +85,14 @@ def _found(texts: list[str], looks: Callable[[str], object]) -> np.ndarray:
 
 
 def _first(texts: list[str], flags: np.ndarray) -> str:
-    return texts[int(np.argmax(flags))]
+    """The first of some values, with its row, as sentences have it."""
+    row = int(np.argmax(flags))
+    return f"{quoted(texts[row])}, in row {row + 1:,}"
+
+
+def _beside(texts: list[str], dates: np.ndarray) -> str:
+    """What is no date at all among dates, if anything is."""
+    return "" if dates.all() else f", and another {_first(texts, ~dates)}"
 
 
 def _odd(texts: list[str], dates: np.ndarray) -> str:

@@ -121,11 +121,11 @@ def read_formatted(
 def check_readable(path: str | os.PathLike[str]) -> Path:
     """Return the path if there is a file with a known suffix; worth asking before long work."""
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{shown(path)} is a folder, not a table.")
     _by_suffix(path, None, None, None)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {shown(path)}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{shown(path)} is a folder, not a table.")
     if not path.is_file():
         raise OSError(f"{shown(path)} is no regular file; save the table as one.")
     return path
