@@ -141,7 +141,7 @@ class RobustPolicy(LearnedPolicy):
         return self.train(*self.read_history(X, y, sample_weight, censored))
 
     def train(self, parts: fitting.Parts, problem: Problem, single_outcome: bool) -> Self:
-        """Learn from a history that was read before, by this policy or one that differs in its seed.
+        """Learn from a history that this policy, or one that differs in its seed, has read.
 
         So many beginnings share what takes long with many rows: reading them, units, the table.
         """

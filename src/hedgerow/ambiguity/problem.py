@@ -89,7 +89,7 @@ class Problem:
         return parameters(self.working_loss(), self.nominal.contexts)
 
     def table(self, outcomes_per_context: int) -> TrainingTable:
-        """Return the nominal distribution on the device, to train on; the same one when asked again."""
+        """Return the nominal distribution on the device, to train on: one, however often asked."""
         if outcomes_per_context not in self._tables:
             self._tables[outcomes_per_context] = TrainingTable.build(
                 self.nominal, self.units, outcomes_per_context, parameters=self.parameters()

@@ -47,7 +47,6 @@ def learn_pooled(
 
     ``made`` are features that nobody chose, and nobody need be told if they never vary.
     """
-
     read: list[Any] = []
 
     def fit(own: RobustPolicy) -> RobustPolicy:
