@@ -17,7 +17,13 @@ AT_ROOT = {
 }
 """Files of the repository's root → their pages."""
 
-LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+PIECES = re.compile(
+    r"^```.*?^```|^ {4}[^\n]*$"  # code in a block
+    r"|(?P<mark>!?)\[(?P<words>[^\]]*)\]\((?P<target>[^)\s]+)\)"  # a link or a picture
+    r"|`[^`\n]+`",  # code in a line
+    flags=re.DOTALL | re.MULTILINE,
+)
+"""What has to be told apart: code stays as it is, and what looks like code may be inside a link."""
 
 
 def relinked(text: str, source: str, page: str, pages: set[str]) -> str:
@@ -28,7 +34,9 @@ def relinked(text: str, source: str, page: str, pages: set[str]) -> str:
     """
 
     def write(found: re.Match[str]) -> str:
-        mark, words, target = found.groups()
+        mark, words, target = found["mark"], found["words"], found["target"]
+        if target is None:
+            return found.group()
         place, hash_, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target) or not place:
             return found.group()
@@ -38,8 +46,7 @@ def relinked(text: str, source: str, page: str, pages: set[str]) -> str:
         relative = posixpath.relpath(wanted, posixpath.dirname(page) or ".")
         return f"{mark}[{words}]({relative}{hash_}{anchor})"
 
-    parts = re.split(r"(^```.*?^```|^ {4}.*?$|`[^`\n]+`(?!\]))", text, flags=re.DOTALL | re.MULTILINE)
-    return "".join(part if index % 2 else LINK.sub(write, part) for index, part in enumerate(parts))
+    return PIECES.sub(write, text)
 
 
 def page_of(path: str) -> str | None:

@@ -37,7 +37,7 @@ class Example(NamedTuple):
     @property
     def teaser(self) -> str:
         """The first sentence about it."""
-        return self.about.replace("\n", " ").split(". ")[0].split(": ")[0].rstrip(".:") + "."
+        return self.about.replace("\n", " ").split(". ")[0].rstrip(".") + "."
 
 
 def read(root: Path, name: str) -> Example:

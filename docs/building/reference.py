@@ -6,6 +6,7 @@ without a place here fails there.
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 
@@ -204,6 +205,18 @@ PAGES = (
 
 WITH_INHERITED = ("policies",)
 """Pages whose classes get their methods from classes that have no place of their own."""
+PARTS = ("losses", "decisions", "ambiguity", "contexts", "rules", "nominals", "kernels", "solvers")
+"""Pages of parts: what they offer to a policy is said once, of their bases."""
+ASKED = {
+    "Newsvendor": ("from_prices",),
+    "MeanVariance": ("best_constant", "realised"),
+    "MeanCVaR": ("best_constant", "realised"),
+    "ScenarioNominal": ("from_quantiles", "from_paths", "from_frame"),
+    "ForestRegressor": ("fit", "predict"),
+    "IndexRegressor": ("fit", "predict"),
+    "StackedRegressor": ("fit", "predict"),
+}
+"""Methods of parts that a user calls."""
 
 
 def pages() -> dict[str, str]:
@@ -214,10 +227,18 @@ def pages() -> dict[str, str]:
 
 
 def _page(page: Page) -> str:
-    inherited = "true" if page.file in WITH_INHERITED else "false"
-    options = f"    options:\n      inherited_members: {inherited}\n"
-    entries = (f"::: {path}\n{options}" for path in page.paths())
+    entries = (f"::: {path}\n    options: {_options(page, path)}\n" for path in page.paths())
     return "\n".join([f"# {page.title}\n\n{page.about}\n", *entries])
+
+
+def _options(page: Page, path: str) -> str:
+    """Options of one entry, as JSON, which is YAML as well."""
+    inherited = page.file in WITH_INHERITED
+    options: dict[str, object] = {"inherited_members": inherited}
+    if page.file in PARTS:
+        methods = ASKED.get(path.rpartition(".")[2], ())
+        options = {"inherited_members": bool(methods), "members": list(methods) or False}
+    return json.dumps(options)
 
 
 def _index() -> str:

@@ -23,6 +23,22 @@ from jaxtyping import Shaped
 from hedgerow import _checks
 from hedgerow._columns import column, grouped, per_row
 
+__all__ = [
+    "InventoryFigures",
+    "InventorySummary",
+    "cvar",
+    "drawdown",
+    "fill_rate",
+    "inventory_summary",
+    "prescriptiveness",
+    "service_level",
+    "sharpe",
+    "stockouts",
+    "turnover",
+    "waste",
+    "waste_share",
+]
+
 
 def prescriptiveness(loss: Any, baseline: Any, oracle: Any) -> float:
     """Share of the gap between a baseline's mean loss and the oracle's that was closed.
