@@ -7,11 +7,14 @@ put together here from what the source says.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import griffe
 
 BASE = "Component"
+TAKES = re.compile(r"[Tt]akes\s+the\s+parameters\s+of\s+``(\w+)``")
+"""How a docstring refers to another one's parameters, which the reference then shows."""
 
 
 class Constructors(griffe.Extension):
@@ -28,6 +31,26 @@ class Constructors(griffe.Extension):
                 made[found.path] = found, _constructor(found, lineage)
         for found, constructor in made.values():
             found.set_member("__init__", constructor)
+        told = {each.name: each for each in _described(pkg) if _parameters(each)}
+        for each in _described(pkg):
+            for name in TAKES.findall(each.docstring.value) if each.docstring else ():
+                if name in told and not _parameters(each):
+                    each.docstring.value += "\n\n" + _parameters(told[name])
+
+
+def _described(module: griffe.Module) -> list[Any]:
+    """Classes and functions of a package, those of its modules included."""
+    own = [each for each in module.members.values() if not each.is_alias]
+    parts = [each for each in own if isinstance(each, griffe.Module)]
+    found = [each for each in own if isinstance(each, griffe.Class | griffe.Function)]
+    return found + [each for part in parts for each in _described(part)]
+
+
+def _parameters(thing: Any) -> str:
+    """The section of a docstring that says what the parameters are; empty if there is none."""
+    text = thing.docstring.value if thing.docstring else ""
+    section = re.search(r"^Parameters\n-+\n.*?(?=^\w[\w ]*\n---|\Z)", text, re.M | re.DOTALL)
+    return section.group().rstrip() if section else ""
 
 
 def _classes(module: griffe.Module) -> list[griffe.Class]:

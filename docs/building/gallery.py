@@ -70,7 +70,7 @@ def _page(example: Example) -> str:
 
 def _index(examples: list[Example]) -> str:
     cards = "\n".join(
-        f'-   [![]({example.name}.png){{ loading=lazy }}]({example.name}.md)\n\n'
+        f"-   [![]({example.name}.png){{ loading=lazy }}]({example.name}.md)\n\n"
         f"    **[{example.title}]({example.name}.md)**\n\n    {example.teaser}\n"
         for example in examples
     )

@@ -41,6 +41,8 @@ for axes, (setting, contexts) in zip(panels, settings.items(), strict=True):
         ends = np.array([-1.5, 1.5])
         axes.plot(ends, at_zero + slopes[name] * ends, dashes, label=f"{name} rule")
     axes.set(title=setting, xlabel="feature", ylabel="order")
-    print(f"{setting}: slope causal {slopes['causal']:.2f}, plain {slopes['plain']:.2f}, in truth 2")
+    print(
+        f"{setting}: slope causal {slopes['causal']:.2f}, plain {slopes['plain']:.2f}, in truth 2"
+    )
 panels[0].legend(frameon=False, loc="upper left")
 hr.plots.save_figure(figure, "causality.png")

@@ -1,7 +1,7 @@
 """Orders in boxes: which number of boxes costs least.
 
-A supplier sells steaks by the dozen. The number of boxes is chosen by expected cost, with what is in
-the freezer taken into account, and compared with what planners do.
+A supplier sells steaks by the dozen. The number of boxes is chosen by expected cost, with what is
+in the freezer taken into account, and compared with what planners do.
 """
 
 import numpy as np

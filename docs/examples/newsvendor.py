@@ -1,4 +1,4 @@
-"""How many steaks should a restaurant prepare?
+"""How many steaks a restaurant should prepare.
 
 Two years of real days: the weather, the calendar and the portions that were wanted. A portion left
 over costs 1, one missing costs 3. The last quarter of the days was never seen in training.

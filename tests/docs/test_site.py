@@ -106,7 +106,9 @@ def test_no_page_is_left_out_of_the_navigation(site):
 def test_a_browser_finds_nothing_to_complain_about(site):
     """From disk, without a server: no errors, no requests, no overflow on a phone, search works."""
     playwright = pytest.importorskip("playwright.sync_api")
-    chromium = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(p)), None)
+    chromium = next(
+        (p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(p)), None
+    )
     if chromium is None:
         pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as running:
@@ -116,10 +118,21 @@ def test_a_browser_finds_nothing_to_complain_about(site):
         page.on("console", lambda told: trouble.append(told.text) if told.type == "error" else None)
         page.on("pageerror", lambda error: trouble.append(str(error)))
         page.on(
-            "request", lambda asked: trouble.append(asked.url) if "://" in asked.url and not
-            asked.url.startswith(("file:", "data:", "blob:")) else None
+            "request",
+            lambda asked: (
+                trouble.append(asked.url)
+                if "://" in asked.url and not asked.url.startswith(("file:", "data:", "blob:"))
+                else None
+            ),
         )
-        for name in ("index", "planner", "compare", "api/ambiguity", "gallery/index", "results/index"):
+        for name in (
+            "index",
+            "planner",
+            "compare",
+            "api/ambiguity",
+            "gallery/index",
+            "results/index",
+        ):
             page.goto(f"file://{site}/{name}.html")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
         page.set_viewport_size({"width": 1280, "height": 900})

@@ -17,7 +17,9 @@ LEVELS = {"kiosk": 8.0, "market": 9000.0}
 def table():
     rng = np.random.default_rng(0)
     shops = [
-        pd.DataFrame({"shop": shop, "day": DAYS, "sold": rng.poisson(level, len(DAYS)).astype(float)})
+        pd.DataFrame(
+            {"shop": shop, "day": DAYS, "sold": rng.poisson(level, len(DAYS)).astype(float)}
+        )
         for shop, level in LEVELS.items()
     ]
     return pd.concat(shops, ignore_index=True)
@@ -58,7 +60,9 @@ def test_a_panel_refuses_typos_if_asked_to(table):
     table.loc[10, "sold"] *= 1000
     features = hr.TimeFeatures("day", "sold", by=("shop",), lags=(1,), level=7)
     policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.ERM(), outliers="error")
-    with pytest.raises(ValueError, match=r"row 11 \(shop kiosk, day 2024-01-11\).*Correct or remove"):
+    with pytest.raises(
+        ValueError, match=r"row 11 \(shop kiosk, day 2024-01-11\).*Correct or remove"
+    ):
         hr.PanelPolicy(policy, ("shop",), features=features).fit(table)
     with pytest.raises(ValueError, match="1 value of sold looks like a typo"):
         hr.PanelPolicy(policy, ("shop",)).fit(table[["shop", "sold"]], "sold")

@@ -1,4 +1,4 @@
-"""Outcomes that look like typos, series by series: named, moved or refused before anything is learned.
+"""Outcomes that look like typos, series by series: named, moved or refused before learning.
 
 A thousand loaves are nothing odd in one shop and a slip of the finger in another, so each series is
 compared with itself. One such value would also stand in the lags and means of the weeks after it.
