@@ -255,6 +255,15 @@ def radius_menu(
         Numerical tolerance of values.
     random_state : int
         Seed of the values' nodes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
     """
     if retrain and (X is None or Y is None):
         raise ValueError("To train a policy for every radius, give X and Y; or say retrain=False.")

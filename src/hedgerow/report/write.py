@@ -116,7 +116,21 @@ def write_report(
 
 
 def check_page_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-    """Return ``path`` if a page can be put there, or say why not; worth asking before the work."""
+    """Return ``path`` if a page can be put there, or say why not; worth asking before the work.
+
+    Parameters
+    ----------
+    path : str or path
+        Where a page is to be written.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.report.check_page_target("report.html").name
+    'report.html'
+    """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{target} must end in .html, so that browsers know it for a page.")
