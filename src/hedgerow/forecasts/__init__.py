@@ -3,6 +3,7 @@
 from hedgerow.data.nominal import EmpiricalNominal, Nominal
 from hedgerow.forecasts.forest_regressor import ForestRegressor
 from hedgerow.forecasts.index_regressor import IndexRegressor
+from hedgerow.forecasts.log_linear_regressor import LogLinearRegressor
 from hedgerow.forecasts.residual import ResidualNominal
 from hedgerow.forecasts.scenario import ScenarioNominal
 from hedgerow.forecasts.stacked_regressor import StackedRegressor
@@ -10,6 +11,7 @@ from hedgerow.forecasts.stacked_regressor import StackedRegressor
 __all__ = [
     "ForestRegressor",
     "IndexRegressor",
+    "LogLinearRegressor",
     "ResidualNominal",
     "ScenarioNominal",
     "StackedRegressor",

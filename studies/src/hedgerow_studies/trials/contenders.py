@@ -55,6 +55,14 @@ def searched(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int, **settings: An
     return {name: policy.fit(X, Y) for name, policy in found.items()}
 
 
+def trusting(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int) -> dict[str, Any]:
+    """Only what a search for it alone needs: the empirical risk, and when to stop."""
+    search = RobustPolicyCV(
+        loss, penalties=(math.inf,), nominals=NOMINALS[:1], race=False, random_state=seed
+    )
+    return {TRUSTING: search.fit(X, Y)}
+
+
 def divergence(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int) -> dict[str, Any]:
     """KL, its penalty chosen, on the residual nominal."""
     model = KL(10.0, loss_scale="auto")
@@ -125,6 +133,7 @@ def weighted(loss: Loss, X: np.ndarray, Y: np.ndarray, seed: int) -> dict[str, A
 
 HEDGEROW: dict[str, Fit] = {
     "searched": searched,
+    "trusting": trusting,
     "default": default,
     "divergence": divergence,
     "causality": causality,
