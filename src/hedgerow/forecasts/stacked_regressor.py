@@ -3,10 +3,9 @@
     m = c + Σ_r a_r·(m_r − c),   a ≥ 0      least squares on held-out predictions, around the
                                             constant c (Wolpert 1992; Breiman 1996)
 
-A forest, a curve of one score and a line of logarithms err differently, and which one is right is for
-the data to say.
-Weights that add up to less than 1 shrink towards the constant, which is right where there is little
-to be learned.
+A forest, a curve of one score and a line of logarithms err differently, and which one is right is
+for the data to say. Weights that add up to less than 1 shrink towards the constant, which is right
+where there is little to be learned.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from hedgerow.forecasts.cross_fitting import Crossed, Split
 from hedgerow.forecasts.forest_regressor import ForestRegressor
 from hedgerow.forecasts.index_regressor import IndexRegressor
 from hedgerow.forecasts.log_linear_regressor import LogLinearRegressor
+from hedgerow.forecasts.scales import clearly_positive
 
 MOST_FEATURES = 200
 """Of a model of logarithms: Newton's steps cost the cube of their number."""
@@ -121,9 +121,7 @@ def _weights(
         ]
         gain[held] = errors[0] - errors[1]
     seen = np.isfinite(gain) & usual.any(axis=1)
-    share, gain = weights[seen] / weights[seen].sum(), gain[seen]
-    mean = share @ gain
-    clearly = mean > np.sqrt(np.sum((share * (gain - mean)) ** 2))
+    clearly = clearly_positive(gain[seen], weights[seen])
     return _least_squares(guesses, off, weights, shared=not clearly)
 
 
