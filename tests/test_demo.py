@@ -68,7 +68,7 @@ def test_the_output_fits_eighty_columns_and_names_its_settings(result):
     _, text, folder = result
     assert max(len(line.rstrip()) for line in text.splitlines() if str(folder) not in line) <= 80
     words = " ".join(text.split())
-    assert "default penalty 10 and epsilon 0.01" in words
+    assert "default penalty 23.9 and epsilon 0.01" in words
     assert "€ a day" in words
     for name in ("policy.hedgerow", "decisions.csv", "decision.png", "training.png"):
         assert name in words

@@ -37,7 +37,7 @@ from hedgerow.datasets import load_restaurant
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.text import shown
 from hedgerow.estimator import RobustPolicy
-from hedgerow.fitting import DEFAULT_AMBIGUITY
+from hedgerow.fitting import default_ambiguity
 from hedgerow.losses import Newsvendor
 from hedgerow.report.costs import standard_error
 from hedgerow.rules import Constant, FittedRule, Start
@@ -109,22 +109,23 @@ def run(
     data.data = data.data.loc[:, ~data.data.columns.str.startswith(LEFT_OUT)]
     days = int(TRAINING_SHARE * len(data.target))
     X, Y, X_new, Y_new = data.data[:days], data.target[:days], data.data[days:], data.target[days:]
+    hedge = default_ambiguity(days)
     console.print(
         f"How many portions of {DISH} should the kitchen prepare? Each one left over costs "
         f"{number(HOLDING)} €, each one missing {number(STOCKOUT)} €. Trained on {days} days from "
         f"{_day(data.dates[0])}, tested on the {len(Y_new)} days from {_day(data.dates[days])}. "
-        f"Hedged with the default penalty {number(DEFAULT_AMBIGUITY.penalty)} and epsilon "
-        f"{number(DEFAULT_AMBIGUITY.epsilon)}, each day with what demand might have been there by "
+        f"Hedged with the default penalty {number(hedge.penalty, 3)} and epsilon "
+        f"{number(hedge.epsilon)}, each day with what demand might have been there by "
         "what predictions were off. The trusting forest takes history as it was.\n"
     )
 
     loss = Newsvendor(HOLDING, STOCKOUT)
     trusting = RobustPolicy(loss, ERM(), nominal=EmpiricalNominal(), random_state=seed)
-    robust = RobustPolicy(loss, DEFAULT_AMBIGUITY, random_state=seed)
+    robust = RobustPolicy(loss, hedge, random_state=seed)
     with stages(console, keep=True) as stage:
         for name, policy, model in (
             ("trusting", trusting, ERM()),
-            ("hedged", robust, DEFAULT_AMBIGUITY),
+            ("hedged", robust, hedge),
         ):
             if steps is not None:
                 policy.solver = default_solver(model).set_params(steps=steps)

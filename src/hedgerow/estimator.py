@@ -48,7 +48,7 @@ class RobustPolicy(LearnedPolicy):
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.
     nominal : Nominal or None
-        How history becomes a distribution; None: ``ResidualNominal()`` for 200 to 2,000 rows with
+        How history becomes a distribution; None: ``ResidualNominal()`` for 100 to 2,000 rows with
         at most 8 outcomes, else ``EmpiricalNominal()``.
     solver : Solver or None
         How to train; None: what is best by measurement, for longer the more rows there are
