@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _checks, _row_checks, fitting, judging
 from hedgerow._components import listed
 from hedgerow._progress import reporter
-from hedgerow._warnings import HedgerowWarning
+from hedgerow._warnings import HedgerowWarning, OutlierWarning, unsaid
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.calibration import Calibration
@@ -228,7 +228,8 @@ class RobustPolicy(LearnedPolicy):
     ) -> tuple[Problem, RobustPolicy, int]:
         """Return a history as a problem, whoever knows its columns, and its rows; without training.
 
-        None: the history that a fitted policy was trained on.
+        None: the history that a fitted policy was trained on. Rows of another one that look like
+        typos are named; all else that there is to say is for training.
         """
         if X is None:
             _checks.fitted_policy(self)
@@ -240,8 +241,7 @@ class RobustPolicy(LearnedPolicy):
             problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             return problem, self, len(self.nominal_.contexts)
         asked = cast(Any, clone(self))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HedgerowWarning)  # training says it
+        with unsaid(*(kind for kind in HedgerowWarning.__subclasses__() if kind != OutlierWarning)):
             _, problem, _ = asked.read_history(X, y, sample_weight, censored)
         asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
         asked.columns_ = None

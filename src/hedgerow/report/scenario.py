@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._warnings import OutlierWarning, unsaid
 from hedgerow.certify.worst_cases import worst_case
 from hedgerow.data.encoder import CATEGORY
 from hedgerow.describe.numbers import number
@@ -55,7 +56,8 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
     some = evenly(subject.rows, MOST_ROWS)
     X, Y = subject.contexts[some], subject.outcomes[some]
     try:
-        worst = worst_case(policy, X, Y, tolerance=TOLERANCE)
+        with unsaid(OutlierWarning):  # whoever asks for the page is told of all rows
+            worst = worst_case(policy, X, Y, tolerance=TOLERANCE)
         draws = worst.sample(DRAWS)
     except (ValueError, NotImplementedError) as error:  # infinite, or a model that states none
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")

@@ -90,6 +90,7 @@ def write_report(
     say = progress or (lambda done, total, note: None)
     say(0, 4, "costs")
     subject = Subject.read(policy, X, Y, unit, loss_unit)
+    policy.tell_typos(subject.contexts, subject.outcomes)
     if row is not None and not 1 <= row <= subject.rows:
         raise ValueError(
             f"row must lie between 1 and {subject.rows}, the number of rows; got {row}."
