@@ -26,8 +26,14 @@ from hedgerow.report.write import check_page_target
 if TYPE_CHECKING:
     import pandas as pd
 
+SECTIONS = (
+    ("costs", "What it costs"),
+    ("series", "Series by series"),
+    ("details", "Series in detail"),
+)
 SCRIPTS = (
     "numbers.js",
+    "dates.js",
     "charts.js",
     "frame.js",
     "lines.js",
@@ -159,12 +165,12 @@ def _page(
     about, date = sentences.about(subject), date or calendar.today().isoformat()
     loss = subject.panel.policy.loss
     texts = {
+        "kind": "panel report",
         "title": title or f"Orders of {subject.outcome} for {listed(subject.keys.by, 3)}",
-        "about": about,
-        "per": periods.word,
-        "date_noun": subject.date_noun,
+        "lead": about,
         "per_unit": f" in {subject.loss_unit}" if subject.loss_unit else "",
-        "limits": sentences.limits(subject, figures, shown, 0),
+        "carried": sentences.limits(subject, figures, shown, 0),
+        "limits": "",
         "date": date,
         "version": __version__,
     }
@@ -176,11 +182,13 @@ def _page(
                 ("Decides", f"{loss.description().decides or 'One number'}: {subject.outcome}"),
                 ("From", sentences.sources(subject)),
                 ("Ordered", sentences.ordered(subject)),
-                ("Loss", loss.description(subject.loss_unit).costs),
+                ("Costs", loss.description(subject.loss_unit).costs),
                 ("Rule", sentences.STRATEGIES[subject.panel.strategy]),
                 ("Report", f"{date}, hedgerow {__version__}"),
-            ]
+            ],
+            "About these orders",
         ),
+        "nav": html.navigation(SECTIONS),
         "left_out": html.paragraphs(sentences.left_out(subject, untold)),
         "way_head": pieces.way_head(subject),
         "way_rows": pieces.way_rows(subject, ways, gaps, inventories),
