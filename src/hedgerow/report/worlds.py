@@ -89,12 +89,12 @@ def _each_level(drawn: Drawn) -> Iterator[tuple[float, str]]:
 
 def _spread(drawn: Drawn) -> Iterator[tuple[float, str]]:
     """Outcomes that scatter more, or less."""
-    name = drawn.subject.outcome_names[0]
+    name, noun = drawn.subject.outcome_names[0], drawn.subject.noun
     before = float(drawn.subject.outcomes[drawn.rows, 0].std())
     change = float(drawn.y[:, 0].std()) / before - 1 if before > 0 else 0.0
     if abs(change) >= LEAST_CHANGE:
         word = "more" if change > 0 else "less"
-        yield 1 + abs(change), f"{_cap(name)} swings {percent(abs(change))} {word} from row to row."
+        yield 1 + abs(change), f"{_cap(name)} swings {percent(abs(change))} {word} from {noun} to {noun}."
 
 
 def _frequencies(drawn: Drawn) -> Iterator[tuple[float, str]]:
@@ -107,7 +107,7 @@ def _frequencies(drawn: Drawn) -> Iterator[tuple[float, str]]:
             word = "more" if now > then else "less"
             best = (
                 abs(now - then),
-                f"{label} are {word} frequent: {percent(now)} of rows, not {percent(then)}.",
+                f"{label} are {word} frequent: {percent(now)} of all, not {percent(then)}.",
             )
     if best[1]:
         yield best
@@ -149,7 +149,7 @@ def _groups(drawn: Drawn) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         moved = drawn.x[:, j] if source is None else values[source]
         if np.all((moved == 0) | (moved == 1)):
             words = label if " = " in label else f"{label} = 1"
-            yield f"Rows with {words}", values == 1, moved == 1
+            yield f"{_cap(subject.noun)}s with {words}", values == 1, moved == 1
 
 
 def _change(share: float) -> str:

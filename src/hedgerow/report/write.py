@@ -150,7 +150,9 @@ def _page(
     live = live_part(subject, form, row)
     date = date or calendar.today().isoformat()
     rows, own = counted(subject.rows, "row"), costs[0]
-    groups = policy.encoder_.groups() if policy.encoder_ else {}
+    groups = {
+        one["name"]: [subject.features[j] for j in one["features"]] for one in live["inputs"]
+    }
     grouped = importance.grouped(groups)
     texts = {
         "kind": "policy report",

@@ -216,7 +216,7 @@ function worstPanels(place, panels) {
   const key = element(
     "p",
     { class: "key" },
-    element("span", {}, element("span", { class: "swatch data" }), "rows of this report"),
+    element("span", {}, element("span", { class: "swatch data" }), `${DATA.noun}s of this report`),
     element("span", {}, element("span", { class: "swatch worst" }), "worst world nearby"),
   );
   const drawings = panels.map((panel) => {

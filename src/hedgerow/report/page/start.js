@@ -22,7 +22,7 @@ function drawRows() {
   const what = DATA.decisions[k] === "decision" ? "The decision" : DATA.decisions[k];
   byId("row-caption").textContent =
     `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}${DATA.dated ? "" : ", in the order of the table"}.` +
-    (RULE ? ` Click one to look at it in the what-if panel.` : "");
+    (RULE ? " Click one to look at it in the what-if panel." : "");
 }
 
 function drawCharts() {

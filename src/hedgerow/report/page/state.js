@@ -113,4 +113,6 @@ function lookAt(part, value) {
 }
 
 const startName = () =>
-  STATE.start.row ? `row ${shown(STATE.start.row.number, 9)}` : "the typical row";
+  STATE.start.row
+    ? `${DATA.noun} ${shown(STATE.start.row.number, 9)}`
+    : `the typical ${DATA.noun}`;

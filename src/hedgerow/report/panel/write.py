@@ -42,7 +42,7 @@ SCRIPTS = (
 )
 MOST_POINTS = 1_500
 """Rows of one series that its charts carry, the last ones."""
-DEAREST = 3
+COSTLIEST = 3
 """Rows of a series whose orders are taken apart."""
 
 
@@ -254,12 +254,12 @@ def _detail(
     rows = np.flatnonzero(subject.places == place)
     rows = rows[np.argsort(subject.ticks[rows], kind="stable")]
     own = ways[0].losses
-    dearest = rows[np.argsort(-own[rows], kind="stable")][:DEAREST]
+    costliest = rows[np.argsort(-own[rows], kind="stable")][:COSTLIEST]
     name = subject.keys.words(subject.keys.values[place])
     said = sentences.of_series(subject, figures, ways, place)
     if len(rows) > MOST_POINTS:
         said.append(f"Charts show the last {MOST_POINTS:,} of {counted(len(rows), 'row')}.")
-    text = pieces.detail(subject, k, name, said, reasons_of(subject, place, dearest))
+    text = pieces.detail(subject, k, name, said, reasons_of(subject, place, costliest))
     last = rows[-MOST_POINTS:]
     sums = [np.cumsum(np.where(way.known, way.losses, own)[rows])[-MOST_POINTS:] for way in ways]
     numbers = {
