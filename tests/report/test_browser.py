@@ -184,7 +184,7 @@ class TestWhatIf:
         X = hedged.encoder_.transform(table)
         assert page.input_value("#row") == "7"
         close([decided(page)], hedged.predict(X[6:7]))
-        assert page.inner_text("#decision .change") == "as on row 7"
+        assert page.inner_text("#decision .change") == "as on day 7"
         assert f"{table['demand'][6]:g} portions" in page.inner_text("#row-said")
 
     def test_a_slider_changes_decision_reasons_and_routes(self, look, hedged, hedged_page, table):
@@ -207,7 +207,7 @@ class TestWhatIf:
         )
         close([decided(page)], hedged.predict(x))
         assert decided(page) != before
-        assert "against row 7" in page.inner_text("#decision .change")
+        assert "against day 7" in page.inner_text("#decision .change")
         page.wait_for_function(
             "(old) => document.getElementById('waterfall').innerText !== old", arg=why
         )
@@ -260,7 +260,7 @@ class TestWhatIf:
         values = ask(page, "state().values")
         assert values[1] == table["sky"].mode()[0]
         assert values[3] == pytest.approx(table["wind"].mean(), rel=1e-12)
-        assert "the typical row" in page.inner_text("#decision .change")
+        assert "the typical day" in page.inner_text("#decision .change")
 
     @pytest.mark.slow
     def test_a_click_on_the_chart_picks_a_row(self, look, hedged_page):

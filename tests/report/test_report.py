@@ -50,6 +50,7 @@ class TestContent:
         text = hedged_page.read_text()
         assert "<title>Kitchen</title>" in text
         assert "2020-03-01, 70 rows, hedgerow" in text
+        assert "70 days of data, 2019-12-20 to 2020-02-27" in text
         for words in ("demand, in portions", "KL divergence", "Each unit left over costs 1 €"):
             assert words in text
         places = [text.index(f'<section id="{name}"') for name in SECTIONS]
@@ -152,7 +153,7 @@ def test_a_policy_without_a_robust_value_is_reported_on(hedged, table, tmp_path)
     del forgetful.nominal_
     page = write_report(forgetful, table, table["demand"], tmp_path / "p.html").read_text()
     assert "This policy was saved before its robust value was computed." in page
-    assert "Robust value" not in page
+    assert "robust value is" not in page
 
 
 class TestEscaping:
@@ -249,7 +250,7 @@ class TestScenario:
         for name in ("sky", "party"):
             assert sum(panels[name]["worst"]) == pytest.approx(1)
         assert "edges" in panels["weekday of day"]
-        assert "most important columns," in sentences.scenario_words(subject, scenario)
+        assert "near the 70 days of this report" in sentences.scenario_words(subject, scenario)[0]
 
     def test_what_is_shifted_by_degrees_has_no_shares(self):
         data, worst = np.array([[0.0], [1.0], [1.0]]), np.array([[0.0], [1.0], [1.3]])
@@ -268,7 +269,7 @@ class TestScenario:
             raise kind("The robust value is infinite.")
 
         policy, X, Y = small
-        monkeypatch.setattr("hedgerow.report.scenario.worst_case", refuse)
+        monkeypatch.setattr("hedgerow.report.scenario.certify", refuse)
         monkeypatch.setattr(policy, "ambiguity", hr.KL(1.0))
         scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
         assert "The robust value is infinite." in scenario.trouble

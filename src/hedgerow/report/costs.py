@@ -25,6 +25,7 @@ from hedgerow.report.subject import Subject, contexts_of
 
 CONFIDENCE = 0.95
 TAIL = 0.05
+FORESIGHT = "Perfect foresight"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def costs_of(subject: Subject, X: Any, against: Mapping[str, Any]) -> list[Cost]
         found.append(Cost(name, said, subject.losses(decision), "reference"))
     foreseen = subject.loss.foresight(Y)
     if foreseen is not None:
-        found.append(Cost("Perfect foresight", "every outcome known before", foreseen, "reference"))
+        found.append(Cost(FORESIGHT, "every outcome known before", foreseen, "reference"))
     return found
 
 

@@ -69,7 +69,7 @@ def page(
 ) -> str:
     """Put the page together from plain texts, finished fragments of HTML, data, and a rule."""
     parts = [*map(page_asset, BEFORE_RULE), _rule(form), *map(page_asset, AFTER_RULE)]
-    fragments = {"nav": navigation(SECTIONS), "top": ""} | fragments
+    fragments = {"nav": navigation(SECTIONS)} | fragments
     return assembled("page.html", ("page.css",), parts, texts, fragments, data)
 
 
@@ -85,7 +85,7 @@ def assembled(
 
     Assets go in by name, scripts as they are, texts escaped, data embedded. The frame asks for the
     texts ``kind``, ``title``, ``lead``, ``date``, ``version`` and ``limits``, and for the fragments
-    ``top``, ``tiles``, ``facts`` and ``nav``; the template for whatever it names.
+    ``tiles``, ``facts`` and ``nav``; the template for whatever it names.
     """
     script = '\n(() => {\n"use strict";\n' + "\n".join(scripts) + "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

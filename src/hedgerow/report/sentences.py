@@ -147,7 +147,7 @@ def verdict(subject: Subject, costs: list[Cost]) -> str:
     rows = f"On the {counted(compared, noun)} of this report"
     if compared < len(own.losses):
         rows = f"On the {counted(compared, noun)} for which they are known"
-    fixed = "" if other.kind == "orders" else " (the one that was best in training)"
+    fixed = "" if other.kind == "orders" else ", as was best in training"
     if low <= 0 <= high:
         return (
             f"{rows} it cannot be told apart from {name}{fixed}: the difference of "

@@ -52,7 +52,6 @@ def write_watch_page(
     ]
     fragments = {
         "status": found.status,
-        "top": "",
         "tiles": tiled(tiles),
         "facts": "",
         "nav": "",

@@ -18,7 +18,7 @@ from hedgerow._version import __version__
 from hedgerow.describe.numbers import counted, listed, percent
 from hedgerow.describe.parts import SETTINGS, settings_of
 from hedgerow.report import html, sentences
-from hedgerow.report.costs import Cost, costs_of, interval
+from hedgerow.report.costs import FORESIGHT, Cost, costs_of, interval
 from hedgerow.report.live import form_of, live_part, packed
 from hedgerow.report.scenario import Scenario, scenario_of
 from hedgerow.report.subject import Subject, evenly
@@ -194,7 +194,11 @@ def _page(
         "whatif": html.what_if(trouble),
     }
     data = live | {
-        "costs": [html.dot(one.name, one.kind, one.mean, interval(one.known)) for one in costs],
+        "costs": [
+            html.dot(one.name, one.kind, one.mean, interval(one.known))
+            for one in costs
+            if one.name != FORESIGHT  # known to be out of reach, and far from all others
+        ],
         "values": _values(value, own, scenario, subject.noun),
         "panels": list(scenario.panels),
         "today": packed(today.packed()),

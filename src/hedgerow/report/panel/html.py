@@ -19,8 +19,9 @@ SERVICE = ("Fill rate", "Service level", "Left over", "Stock-outs")
 
 
 def says(sentences: list[str]) -> str:
-    """Sentences to begin with."""
-    return each_as('  <p class="say">{}</p>', [(sentence,) for sentence in sentences])
+    """Sentences to begin with, the first one larger."""
+    first, *rest = sentences
+    return "\n".join([each_as('  <p class="say">{}</p>', [(first,)]), paragraphs(rest)])
 
 
 def way_head(subject: PanelSubject) -> str:

@@ -175,7 +175,7 @@ def _page(
         "version": __version__,
     }
     fragments = {
-        "top": pieces.says(sentences.top(subject, ways, gaps, inventories[0])),
+        "says": pieces.says(sentences.top(subject, ways, gaps, inventories[0])),
         "tiles": html.tiles(sentences.tiles(subject, ways, gaps, inventories[0])),
         "facts": html.facts(
             [
