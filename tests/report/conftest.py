@@ -99,9 +99,7 @@ def hedged_page(hedged, trusting, table, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "hedged.html"
     settings = {"unit": "portions", "loss_unit": "€", "title": "Kitchen", "date": "2020-03-01"}
     against = {"trusting": trusting, "Your own orders": "ordered"}
-    return write_report(
-        hedged, table, table[["demand"]], path, against=against, row=7, **settings
-    )
+    return write_report(hedged, table, table[["demand"]], path, against=against, row=7, **settings)
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ def test_what_merely_happens_to_agree_does_not_follow():
     rng = np.random.default_rng(0)
     closed = np.zeros(len(DATES))
     closed[[3, 200]] = 1  # rare: "never" would agree with nearly all of it
-    price = np.where(DATES < np.datetime64("2014-07-01"), 2.0, 2.5)
+    price = np.where(np.datetime64("2014-07-01") > DATES, 2.0, 2.5)
     for values in (closed, price, rng.normal(size=len(DATES)), np.ones(len(DATES))):
         assert following(DATES, values) is None
     few = slice(0, 10)  # ten days: a weekday is seen twice at most

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from hedgerow.report import write_panel_report
-from tests.report.test_accessible import violations
 from tests.report.panels import features, panel, sales, split
+from tests.report.test_accessible import violations
 
 HOSTILE = '<img src=x onerror="alert(2)">'
 WIDTH = 375

@@ -135,7 +135,9 @@ class ReportRequest:
     ] = None
     against_column: Annotated[
         str | None,
-        option("COLUMN", "What was ordered until now, to compare with; one for each decision: a,b."),
+        option(
+            "COLUMN", "What was ordered until now, to compare with; one for each decision: a,b."
+        ),
     ] = None
     history: History = None
     series: Annotated[

@@ -108,8 +108,9 @@ def _table(parts: dict[str, np.ndarray], values: np.ndarray) -> dict[str, Any] |
     """By weekday, or by month if each month has a value of its own."""
     judges: dict[str, Callable[[np.ndarray, dict[int, Any]], bool]] = {
         "weekday": lambda count, seen: len(count) == 7 and count.min() >= OFTEN,
-        "month": lambda count, seen: len(seen) >= FEWEST_MONTHS
-        and len(set(seen.values())) == len(seen),
+        "month": lambda count, seen: (
+            len(seen) >= FEWEST_MONTHS and len(set(seen.values())) == len(seen)
+        ),
     }
     for part, enough in judges.items():
         kinds, place, count = np.unique(parts[part], return_inverse=True, return_counts=True)

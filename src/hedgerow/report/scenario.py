@@ -82,7 +82,17 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
         value=float(worst.robust.value),
         nominal=float(worst.robust.nominal),
         panels=tuple(panels),
-        words=tuple(worlds(Drawn(subject, some, draws.x, draws.y, _sources(draws, X, subject.problem.nominal.contexts)))),
+        words=tuple(
+            worlds(
+                Drawn(
+                    subject,
+                    some,
+                    draws.x,
+                    draws.y,
+                    _sources(draws, X, subject.problem.nominal.contexts),
+                )
+            )
+        ),
     )
 
 

@@ -163,9 +163,7 @@ def verdict(subject: Subject, costs: list[Cost]) -> str:
     )
 
 
-def bad_words(
-    subject: Subject, value: RobustValue | None, own: Cost, scenario: Scenario
-) -> str:
+def bad_words(subject: Subject, value: RobustValue | None, own: Cost, scenario: Scenario) -> str:
     """How bad it can get, in one sentence or two."""
     money, noun = subject.money, subject.noun
     if value is None:

@@ -94,7 +94,10 @@ def _spread(drawn: Drawn) -> Iterator[tuple[float, str]]:
     change = float(drawn.y[:, 0].std()) / before - 1 if before > 0 else 0.0
     if abs(change) >= LEAST_CHANGE:
         word = "more" if change > 0 else "less"
-        yield 1 + abs(change), f"{_cap(name)} swings {percent(abs(change))} {word} from {noun} to {noun}."
+        yield (
+            1 + abs(change),
+            f"{_cap(name)} swings {percent(abs(change))} {word} from {noun} to {noun}.",
+        )
 
 
 def _frequencies(drawn: Drawn) -> Iterator[tuple[float, str]]:

@@ -150,9 +150,7 @@ def _page(
     live = live_part(subject, form, row)
     date = date or calendar.today().isoformat()
     rows, own = counted(subject.rows, "row"), costs[0]
-    groups = {
-        one["name"]: [subject.features[j] for j in one["features"]] for one in live["inputs"]
-    }
+    groups = {one["name"]: [subject.features[j] for j in one["features"]] for one in live["inputs"]}
     grouped = importance.grouped(groups)
     texts = {
         "kind": "policy report",

@@ -26,7 +26,10 @@ def says(sentences: list[str]) -> str:
 
 def way_head(subject: PanelSubject) -> str:
     """Heading of the table of ways."""
-    names = [("Cost in total", ""), ("This policy’s cost against it", "−: this policy costs less; 95 % interval, by week")]
+    names = [
+        ("Cost in total", ""),
+        ("This policy’s cost against it", "−: this policy costs less; 95 % interval, by week"),
+    ]
     if subject.unit_costs is not None:
         names += [(name, "") for name in SERVICE]
     return each_as(
