@@ -129,7 +129,11 @@ def test_a_second_stage_is_exact_in_every_unit(data, monkeypatch, unit, limit):
     )
     policies = [
         hr.RobustPolicy(
-            second_stage(u), hr.ERM(), SMALL, solver=hr.NestedSGD(steps=40, batch=16), random_state=0
+            second_stage(u),
+            hr.ERM(),
+            SMALL,
+            solver=hr.NestedSGD(steps=40, batch=16),
+            random_state=0,
         ).fit(X, u * Y)
         for u in (1.0, unit)
     ]
