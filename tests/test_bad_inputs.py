@@ -98,9 +98,17 @@ TABLES = {
     "open quotes": ('a,sold\n"1,2\n', "cannot be read as CSV"),
     "no outcome column": (without("sold"), "no column 'sold'", "day, sky, wind"),
     "nothing to decide by": (good()[["sold"]].to_csv(index=False), "no columns besides"),
-    "outcome is text": (every("sold", "many", "few"), "'sold' must hold numbers", "'many', in row 1"),
+    "outcome is text": (
+        every("sold", "many", "few"),
+        "'sold' must hold numbers",
+        "'many', in row 1",
+    ),
     "outcome has text once": (changed("sold", "sold out"), "'sold out', in row 4"),
-    "outcome missing once": (changed("sold", None), "'sold' has 1 missing value", "fill in or drop"),
+    "outcome missing once": (
+        changed("sold", None),
+        "'sold' has 1 missing value",
+        "fill in or drop",
+    ),
     "outcome all missing": (every("sold", None), "'sold' has 24 missing values"),
     "outcome infinite": (changed("sold", "inf"), "'sold' has 1 infinite value", "correct or drop"),
     "outcome a huge integer": (changed("sold", "9" * 400), "'sold' has 1 infinite value"),
@@ -108,19 +116,36 @@ TABLES = {
     "outcome with a currency": (every("sold", "$5.00", "$7"), "'$5.00', in row 1", "plain number"),
     "outcome with a unit": (every("sold", "5 kg", "7 kg"), "'5 kg', in row 1"),
     "outcome are dates": (every("sold", "2026-01-01"), "'sold' must hold numbers"),
-    "a feature missing once": (changed("wind", None), "'wind' has 1 missing value", "nothing is imputed"),
+    "a feature missing once": (
+        changed("wind", None),
+        "'wind' has 1 missing value",
+        "nothing is imputed",
+    ),
     "a feature all missing": (every("wind", None), "'wind' has 24 missing values"),
     "a feature infinite": (changed("wind", "-inf"), "'wind' has 1 infinite value"),
     "a question mark among numbers": (changed("wind", "?"), "except for 1 row: '?' in row 4"),
     "an error of a spreadsheet": (changed("wind", "#DIV/0!"), "'#DIV/0!' in row 4"),
-    "a decimal comma among points": (changed("wind", "10,5"), "'10,5' in row 4", "write all numbers"),
+    "a decimal comma among points": (
+        changed("wind", "10,5"),
+        "'10,5' in row 4",
+        "write all numbers",
+    ),
     "thousands among decimals": (changed("wind", "10,000"), "'10,000' in row 4", "a slip?"),
     "percent signs": (every("wind", "5%", "7%"), "looks like numbers", "'5%'", "plain numbers"),
     "currencies": (every("wind", "€ 5", "7 €"), "looks like numbers", "plain numbers"),
     "either thousands or decimals": ("n;sold\n1.250;1\n3.500;2\n", "'1.250' in row 1", "--decimal"),
     "two decimal marks": ("n;sold\n1,5;1\n3;0.5\n", "decimal comma", "with a point"),
-    "either day or month": (every("day", "01.02.2026", "03.04.2026"), "2026-02-01 or 2026-01-02", "--dates"),
-    "day first and month first": (every("day", "13.01.2026", "01.13.2026"), "in several orders", "row 1", "row 2"),
+    "either day or month": (
+        every("day", "01.02.2026", "03.04.2026"),
+        "2026-02-01 or 2026-01-02",
+        "--dates",
+    ),
+    "day first and month first": (
+        every("day", "13.01.2026", "01.13.2026"),
+        "in several orders",
+        "row 1",
+        "row 2",
+    ),
     "two kinds of dates": (changed("day", "04.01.2026"), "writes dates in several ways", "row 4"),
     "no such day": (every("day", "31.02.2026"), "'31.02.2026' in row 1 is no day"),
     "no such ISO day": (changed("day", "2026-02-30"), "'2026-02-30'", "which is none"),
@@ -133,7 +158,7 @@ TABLES = {
     "two encodings": ("é,sold\n1,2\n".encode() + b"\xe9,3\n", "is not UTF-8 text, and no other"),
     "zero bytes": (b"a,sold\n1,\x002\n", "holds zero bytes", "save it as CSV in UTF-8"),
     "two separators": ("a,b;sold\n1,5;2\n2,5;3\n", "with commas or with semicolons", "--separator"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -172,8 +197,14 @@ OPTIONS = {
     "a cost that is no number": (["good.csv", "--holding", "much", *COSTS[2:]], "'much'"),
     "a negative cost": (["good.csv", "--holding", "-1", *COSTS[2:]], "holding", "-1"),
     "an infinite cost": (["good.csv", "--holding", "inf", *COSTS[2:]], "holding contains inf"),
-    "a cost that is not a number": (["good.csv", "--holding", "nan", *COSTS[2:]], "holding contains NaN"),
-    "two costs for one outcome": (["good.csv", "--holding", "1", "--holding", "2", *COSTS[2:]], "holding"),
+    "a cost that is not a number": (
+        ["good.csv", "--holding", "nan", *COSTS[2:]],
+        "holding contains NaN",
+    ),
+    "two costs for one outcome": (
+        ["good.csv", "--holding", "1", "--holding", "2", *COSTS[2:]],
+        "holding",
+    ),
     "an option that is none": (["good.csv", "--storage", "1"], "No such option"),
     "a value that is no number": (["good.csv", "--trees", "many"], "'--trees'"),
     "no trees": (["good.csv", "--rule", "forest", "--trees", "0"], "trees"),
@@ -189,7 +220,7 @@ OPTIONS = {
     "several times for a search": (["twodays.csv", "--search", "time"], "say with --time which"),
     "a setting that is none": (["good.csv", "--set", "rule.colour=1"], "colour"),
     "a configuration that is none": (["good.csv", "--config", "good.csv"], "TOML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
@@ -201,14 +232,24 @@ def test_options(home, kind, monkeypatch):
 
 
 NEW = {
-    "an unseen category": (changed("sky", "snow"), "'snow', which was not seen in training", "rain, sun"),
+    "an unseen category": (
+        changed("sky", "snow"),
+        "'snow', which was not seen in training",
+        "rain, sun",
+    ),
     "a column missing": (without("wind"), "lacks the column wind", "day, sky, sold"),
     "a missing value": (changed("wind", None), "'wind' has 1 missing value"),
     "text among numbers": (changed("wind", "calm"), "'calm', in row 4"),
     "another order of dates": (every("day", "01.02.2026"), "2026-02-01 or 2026-01-02"),
-    "a decision already": (good().assign(decision=1).to_csv(index=False), "already has a column 'decision'"),
-    "outside already": (good().assign(outside=1).to_csv(index=False), "already has a column 'outside'"),
-}  # fmt: skip
+    "a decision already": (
+        good().assign(decision=1).to_csv(index=False),
+        "already has a column 'decision'",
+    ),
+    "outside already": (
+        good().assign(outside=1).to_csv(index=False),
+        "already has a column 'outside'",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", NEW)
@@ -221,14 +262,33 @@ def test_tables_to_decide_on(home, kind):
 ASKED = {
     "no policy": (["decide", "none.hedgerow", "good.csv"], "none.hedgerow"),
     "a table for a policy": (["decide", "good.csv", "good.csv"], "is not a readable policy file"),
-    "an output that is there": (["decide", "policy.hedgerow", "good.csv", "-o", "good.csv"], "--force"),
-    "a folder that is not there": (["decide", "policy.hedgerow", "good.csv", "-o", "no/a.csv"], "no"),
-    "a history for single rows": (["decide", "policy.hedgerow", "good.csv", "--history", "good.csv"], "understood for panels"),
-    "a lot of nothing": (["decide", "policy.hedgerow", "good.csv", "--lot", "0"], "--lot must be above 0"),
-    "a row that is not there": (["explain", "policy.hedgerow", "good.csv", "--row", "99"], "no row 99", "24 rows"),
+    "an output that is there": (
+        ["decide", "policy.hedgerow", "good.csv", "-o", "good.csv"],
+        "--force",
+    ),
+    "a folder that is not there": (
+        ["decide", "policy.hedgerow", "good.csv", "-o", "no/a.csv"],
+        "no",
+    ),
+    "a history for single rows": (
+        ["decide", "policy.hedgerow", "good.csv", "--history", "good.csv"],
+        "understood for panels",
+    ),
+    "a lot of nothing": (
+        ["decide", "policy.hedgerow", "good.csv", "--lot", "0"],
+        "--lot must be above 0",
+    ),
+    "a row that is not there": (
+        ["explain", "policy.hedgerow", "good.csv", "--row", "99"],
+        "no row 99",
+        "24 rows",
+    ),
     "an outcome that is not there": (["evaluate", "policy.hedgerow", "nosold.csv"], "'sold'"),
-    "a page that is none": (["report", "policy.hedgerow", "good.csv", "-o", "page.doc"], "must end in .html"),
-}  # fmt: skip
+    "a page that is none": (
+        ["report", "policy.hedgerow", "good.csv", "-o", "page.doc"],
+        "must end in .html",
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", ASKED)
@@ -294,7 +354,7 @@ PYTHON = {
         lambda: hr.RobustPolicy(hr.Newsvendor(1, 3, outcome_support=(0, 5))).fit(X, Y),
         "outside the loss's outcome support",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", PYTHON)
@@ -322,7 +382,7 @@ ASKED_IN_PYTHON = {
     "outcomes of another length": (lambda p: p.score(X, Y[:3]), "inconsistent numbers"),
     "a row that is several": (lambda p: hr.explain.attribute(p, X, X), "One context is explained"),
     "another format": (lambda p: p.save("none/policy.hedgerow"), "none"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", ASKED_IN_PYTHON)

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from hedgerow.forecasts import (
         ForestRegressor,
         IndexRegressor,
+        LogLinearRegressor,
         ResidualNominal,
         ScenarioNominal,
         StackedRegressor,
@@ -141,7 +142,8 @@ _HOMES = {
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "program_cache": "compilation_cache",
-    "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
+    "forecasts": "ForestRegressor IndexRegressor LogLinearRegressor ResidualNominal "
+    "ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow._warnings import OutlierWarning, UnreadableSeriesWarning
+from hedgerow._warnings import UnreadableSeriesWarning
 from hedgerow.cli.columns import (
     censored_facts,
     censored_in,
@@ -20,7 +20,7 @@ from hedgerow.cli.columns import (
     columns_read,
 )
 from hedgerow.cli.composing import compose, loss_of
-from hedgerow.cli.options import FitRequest, Outliers
+from hedgerow.cli.options import FitRequest
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.panel_options import (
     NONE,
@@ -34,7 +34,6 @@ from hedgerow.cli.panel_options import (
 )
 from hedgerow.cli.panels.partitioned import fit_folder, rows_in
 from hedgerow.cli.panels.tables import in_options, ticks_of, told_of
-from hedgerow.cli.panels.typos import typos_in
 from hedgerow.cli.reading import read, read_found
 from hedgerow.cli.screen import counting, print_facts
 from hedgerow.data import TimeFeatures
@@ -90,12 +89,6 @@ def fit(request: FitRequest) -> None:
             bad_series="refuse" if request.bad_series is None else request.bad_series.spoken,
         )
         outcome = None if features else name
-        odd = None
-        if table is not None and request.outliers == Outliers.warn:
-            odd = typos_in(table, name, by, request.time, request.data)
-        if odd is not None:
-            warnings.warn(odd, OutlierWarning, stacklevel=1)
-            warnings.simplefilter("ignore", OutlierWarning)  # of what is made of the same rows
         with _shown_training(panel):
             if learned_from is None:
                 fit_folder(panel, request.data, outcome, request.resume)
