@@ -27,6 +27,12 @@ def default_nominal(rows: int, outcomes: int) -> Nominal:
     From 100 to 2,000 rows residuals halve the excess loss (docs/results/choosing.md). Pooled tables
     of many thousands, whose series differ in more than their means, are better trusted as they are
     (docs/results/real_series.md); with many outcomes a model of each takes long.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> type(hr.forecasts.default_nominal(500, 1)).__name__
+    'ResidualNominal'
     """
     learned = FEWEST_ROWS <= rows <= MOST_ROWS and outcomes <= MOST_OUTCOMES
     return ResidualNominal() if learned else EmpiricalNominal()

@@ -105,6 +105,14 @@ class IndexRegressor(CrossFitted):
         b of each outcome, in the features' own units.
     shrinkages_ : list of float
         The α of each outcome by which held-out rows were predicted best.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(200, 2, random_state=0)
+    >>> index = hr.IndexRegressor().fit(data.data, data.target)
+    >>> index.predict(data.data[:3]).shape
+    (3,)
     """
 
     folds: Any = 5

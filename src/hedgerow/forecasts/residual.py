@@ -58,6 +58,16 @@ class ResidualNominal(Nominal):
         rows in order of time: nothing is predicted from its future.
     neighbours : int or None
         Residuals of so many nearest rows only; None: of all.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> nominal = hr.ResidualNominal(outcomes=16)
+    >>> policy = hr.RobustPolicy(loss, nominal=nominal, rule=hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     regressor: Any = None

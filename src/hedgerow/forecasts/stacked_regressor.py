@@ -48,6 +48,14 @@ class StackedRegressor(CrossFitted):
         The fitted members.
     weights_ : (members, outcomes) array
         What each of them counts.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(200, 2, random_state=0)
+    >>> stacked = hr.StackedRegressor().fit(data.data, data.target)
+    >>> stacked.predict(data.data[:3]).shape
+    (3,)
     """
 
     members: Sequence[CrossFitted] | None = None
