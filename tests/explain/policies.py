@@ -12,6 +12,7 @@ from tests.oracles import double
 from tests.problems import QUICK, history
 
 FEATURES = 4
+ROWS = hr.EmpiricalNominal()
 
 
 @cache
@@ -33,7 +34,9 @@ def forest(trees=3, depth=3, features_per_tree=None, decisions=1, steepness=4.0)
     """A forest whose gates are much crisper than training made them."""
     X, y = data()
     rule = hr.SoftForest(trees, depth, features_per_tree=features_per_tree)
-    policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), rule, solver=QUICK, random_state=2)
+    policy = hr.RobustPolicy(
+        hr.Newsvendor(0.6, 1.0), hr.ERM(), rule, ROWS, solver=QUICK, random_state=2
+    )
     policy.fit(X, y if decisions == 1 else several(y))
     policy.rule_ = eqx.tree_at(
         lambda r: (r.gate_weights, r.temperature),
@@ -49,7 +52,7 @@ def other(kind, decisions=1):
     X, y = data()
     rules = {"affine": hr.Affine(), "constant": hr.Constant(), "network": hr.TwoLayer(16)}
     policy = hr.RobustPolicy(
-        hr.Newsvendor(0.6, 1.0), hr.ERM(), rules[kind], solver=QUICK, random_state=1
+        hr.Newsvendor(0.6, 1.0), hr.ERM(), rules[kind], ROWS, solver=QUICK, random_state=1
     )
     return policy.fit(X, y if decisions == 1 else several(y))
 
@@ -62,7 +65,7 @@ def portfolio(kind="affine"):
     returns = 0.1 * X[:, :1] * [1.0, -1.0, 0.5] + rng.normal(size=(len(X), 3))
     rules = {"affine": hr.Affine(), "network": hr.TwoLayer(16), "forest": hr.SoftForest(2, 2)}
     policy = hr.RobustPolicy(
-        hr.MeanVariance(1.0), hr.ERM(), rules[kind], solver=QUICK, random_state=1
+        hr.MeanVariance(1.0), hr.ERM(), rules[kind], ROWS, solver=QUICK, random_state=1
     )
     return policy.fit(X, returns)
 

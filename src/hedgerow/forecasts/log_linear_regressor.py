@@ -51,6 +51,14 @@ class LogLinearRegressor(CrossFitted):
         b of each outcome, in the features' own units.
     shrinkages_ : list of float
         The α of each outcome by which held-out rows were predicted best.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_inventory(200, 2, random_state=0)
+    >>> factors = hr.LogLinearRegressor(shared=True).fit(data.data, data.target)
+    >>> factors.predict(data.data[:3]).shape
+    (3, 3)
     """
 
     folds: Any = 5
@@ -70,9 +78,8 @@ class LogLinearRegressor(CrossFitted):
         self._factor = np.where(inputs.deviation > 0, inputs.deviation, np.inf) ** -1.0
         contexts = self._contexts(np.clip(X, inputs.low, inputs.high))
         usual = targets.within(Y)
-        near = inputs.within(X).all(axis=1)  # a lone context far away would turn the line
-        if near.mean() < FEWEST_USUAL:
-            near[:] = True
+        near = np.all(inputs.within(X), axis=1)  # a lone context far away would turn the line
+        near = near | (np.mean(near) < FEWEST_USUAL)
         typical = np.where(targets.centre > 0, targets.centre, 1.0)
         relative = np.clip(Y, targets.low, targets.high) / typical
         spread = np.maximum(targets.deviation / typical, 1e-6)
