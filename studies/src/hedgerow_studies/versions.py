@@ -21,6 +21,7 @@ FAMILIES = {
     "portfolio": 1,
     "tree": 1,
     "trials": 3,
+    "as_published": 1,
     "real_series": 1,
 }
 """Kinds of studies. Raise a number when the same parameters and data come to mean other work."""
