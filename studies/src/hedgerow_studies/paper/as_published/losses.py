@@ -11,10 +11,11 @@ inventory puts 5 for a demand below 0 and 1 for a stock below 0, and keeps the s
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from hedgerow.datasets import paper_inventory_costs
 
@@ -61,8 +62,27 @@ def inventory(z: Float[Array, "*n 3"], y: Float[Array, "*n 3"]) -> Float[Array, 
     )
 
 
-def trained_on(problem: str, smooth: bool = True) -> Loss:
+def portfolio(
+    z: Float[Array, "*n decisions"], y: Float[Array, "*n assets"], return_weight: ArrayLike
+) -> Float[Array, "*n"]:
+    """(r − z₀)² − ω r with r the return of the weights, all but the last decision over their sum.
+
+    Nothing keeps the weights, or their sum, above 0.
+    """
+    gained = jnp.sum(weights(z) * y, axis=-1)
+    return (gained - z[..., -1]) ** 2 - return_weight * gained
+
+
+def weights(z: Float[Array, "*n decisions"]) -> Float[Array, "*n assets"]:
+    """Portfolio weights of a decision; its last number is the level z₀."""
+    raw = z[..., :-1]
+    return raw / (jnp.sum(raw, axis=-1, keepdims=True) + 1e-8)
+
+
+def trained_on(problem: str, smooth: bool = True, return_weight: ArrayLike = 0.0) -> Loss:
     """What is trained on: as released, or as printed."""
+    if problem == "newsvendor":
+        return smooth_newsvendor if smooth else exact_newsvendor
     if problem == "inventory":
         return inventory
-    return smooth_newsvendor if smooth else exact_newsvendor
+    return partial(portfolio, return_weight=return_weight)

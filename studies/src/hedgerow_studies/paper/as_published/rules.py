@@ -34,13 +34,15 @@ def depth(features: int) -> int:
     return math.ceil(math.log2(features)) + 1
 
 
-def first(rule: str, features: int, decisions: int, rng: np.random.Generator) -> Parameters:
-    """Draw parameters to begin with."""
+def first(
+    rule: str, features: int, decisions: int, rng: np.random.Generator, diverse: bool = True
+) -> Parameters:
+    """Draw parameters to begin with; trees of a forest that is not ``diverse`` see all features."""
     if rule == "network":
         return _network(features, decisions, rng)
     leaves = 2 ** depth(features)
     seen = np.ones((TREES, 1, features))
-    hidden = int(HIDDEN_SHARE * features)
+    hidden = int(HIDDEN_SHARE * features) if diverse else 0
     for tree in range(SEEING_ALL, TREES):
         seen[tree, 0, rng.permutation(features)[:hidden]] = 0.0
     drawn = {
