@@ -17,7 +17,7 @@ from hedgerow._version import NUMERICS
 
 FAMILIES = {
     "distributions": 1,
-    "synthetic": 2,
+    "synthetic": 3,
     "portfolio": 1,
     "tree": 1,
     "trials": 3,

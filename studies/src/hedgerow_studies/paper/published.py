@@ -302,16 +302,6 @@ def rule_losses(problem: str, order: int, rows: int, features: int, rule: str) -
     return RuleLosses(ORACLE[problem], *found)
 
 
-def erm_excess(problem: str, method: str, rows: int, features: int, rule: str) -> float:
-    """How much more than the oracle the published ERM loses: that of the method's own order.
-
-    A method without an order, such as KL-DRO, is given the mean of both.
-    """
-    orders = [order for order in (1, 2) if method.startswith(f"{order}-")] or [1, 2]
-    found = [rule_losses(problem, order, rows, features, rule) for order in orders]
-    return sum(one.erm - one.oracle for one in found) / len(found)
-
-
 class Mean(NamedTuple):
     """A mean over draws, and its standard error."""
 
@@ -353,8 +343,3 @@ def model_average(problem: str, method: str, sizes: Iterable[Any]) -> float:
     rows = MODEL_SAVED[problem]
     found = [rows[size][MODELS.index(method)] for size in sizes if size in rows]
     return sum(found) / len(found) if found else math.nan
-
-
-def portfolio_excess(omega: float) -> float:
-    """How much more than hindsight the published ERM, the row CMV, loses."""
-    return PORTFOLIO[omega]["CMV"][0] - PORTFOLIO[omega]["PT"][0]

@@ -25,7 +25,9 @@ def trainers(problem: str) -> dict[str, Trainer]:
     found = {
         f"{RISK}: as meant": risk,
         f"{RISK}: 30 passes": replace(risk, passes=30),
+        f"{RISK}: 100 passes": replace(risk, passes=100),
         f"{RISK}: 1000 passes": replace(risk, passes=1000),
+        f"{RISK}: rate 0.01 for 0.05": replace(risk, rate=0.2),
         f"{TWO}: as released": hedged,
         f"{TWO}: rows tilted within a batch": replace(hedged, tilted=True),
         f"{TWO}: gradients set to zero": replace(hedged, fresh=True),
@@ -67,47 +69,44 @@ class Differences(Study):
 
     what: ClassVar[str] = "What each difference is worth"
     family: ClassVar[str | None] = "as_published"
-    problem: str
-
-    @property
-    def title(self) -> str:
-        """What is shown of which problem."""
-        return f"{self.what}, {self.problem}"
 
     def cells(self, scale: str) -> list[Cell]:
-        """One per size, draw and variant."""
-        variants = [*trainers(self.problem), *PRINTED]
-        if self.problem == "newsvendor":
-            variants += ["1-Causal-SDRO: as released", ORDER_ONE]
-        places = SIZES[self.problem] if scale == "full" else SIZES[self.problem][:1]
-        if scale == "tiny":
-            variants = variants[:1]
+        """One per problem, size, draw and variant."""
         return [
-            {"rows": n, "features": d, "seed": seed, "scale": scale, "variant": variant}
-            for n, d in places
-            for variant in variants
+            {"problem": problem, "rows": n, "features": d, "seed": seed, "scale": scale,
+             "variant": variant}
+            for problem, sizes in SIZES.items()
+            for n, d in (sizes if scale == "full" else sizes[:1])
+            for variant in self._variants(problem)[: 1 if scale == "tiny" else None]
             for seed in range(DRAWS[scale])
-        ]
+        ]  # fmt: skip
+
+    def _variants(self, problem: str) -> list[str]:
+        variants = [*trainers(problem), *PRINTED]
+        if problem == "newsvendor":
+            variants += [ORDER_ONE, "1-Causal-SDRO: as released"]
+        return variants
 
     def run(self, cell: Cell) -> list[Row]:
         """Train one variant on one draw and score it."""
-        history, variant = studies.drawn(self.problem, cell), cell["variant"]
+        problem, variant, seed = cell["problem"], cell["variant"], cell["seed"]
+        history = studies.drawn(problem, cell)
         if variant in PRINTED:
-            settings = PRINTED[variant]
-            decide = studies.as_printed(self.problem, history, cell["seed"], **settings)
+            decide = studies.as_printed(problem, history, seed, **PRINTED[variant])
         else:
-            trainer = self._trainer(variant)
+            trainer = _trainer(problem, variant)
             if cell["scale"] == "tiny":
                 trainer = replace(trainer, passes=5)
-            decide = studies.trained(self.problem, trainer, "forest", history, cell["seed"])
-        return [studies.scores(self.problem, history, decide)]
-
-    def _trainer(self, variant: str) -> Trainer:
-        if variant.startswith("1-"):
-            released = recipe(self.problem, RELEASED[1])
-            return replace(released, penalty=ADMISSIBLE) if variant == ORDER_ONE else released
-        return trainers(self.problem)[variant]
+            decide = studies.trained(problem, trainer, "forest", history, seed)
+        return [studies.scores(problem, history, decide)]
 
     def label(self, cell: Cell) -> str:
         """Variant and size."""
         return f"{cell['variant']}, {cell['rows']} × {cell['features']}"
+
+
+def _trainer(problem: str, variant: str) -> Trainer:
+    if variant.startswith("1-"):
+        released = recipe(problem, RELEASED[1])
+        return replace(released, penalty=ADMISSIBLE) if variant == ORDER_ONE else released
+    return trainers(problem)[variant]

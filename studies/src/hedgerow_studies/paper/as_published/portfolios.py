@@ -53,6 +53,11 @@ class PortfolioAsPublished(MarketStudy):
     what: ClassVar[str] = "Portfolios as published"
     family: ClassVar[str | None] = "as_published"
 
+    @property
+    def source(self) -> str:
+        """Its cells are those of no other study."""
+        return "as-published-portfolio"
+
     def cells(self, scale: str) -> list[Cell]:
         """One per pool, date, ω, rule and method."""
         omegas = published.OMEGAS if scale != "tiny" else published.OMEGAS[:1]

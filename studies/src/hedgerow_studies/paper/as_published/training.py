@@ -112,6 +112,7 @@ def train(
     tracked = trainer.passes * max(rows // batch, 1)
     numbers = {
         "alpha": trainer.rate / np.sqrt(tracked),
+        "risk_rate": trainer.rate * RATE,
         "beta": 2 / np.sqrt(tracked),
         "temperature": trainer.penalty * trainer.epsilon,
         "epsilon": trainer.epsilon,
@@ -155,7 +156,7 @@ def _run(
     problem, kind, order, tilted, fresh, smooth = how
     loss = trained_on(problem, smooth, numbers["return_weight"])
     by_adam = problem == "portfolio" and "leaves" in learned
-    adam, directions = optax.adam(RATE), optax.scale_by_adam()
+    directions = optax.scale_by_adam()
 
     def risk(learned: Parameters, x: Array, y: Array, share: Array) -> Array:
         z = decide(learned | fixed, x)
@@ -168,8 +169,9 @@ def _run(
         learned, memory = state
         place = taken[i]
         gradient = jax.grad(risk)(learned, contexts[place], outcomes[place], shares[i])
-        moves, memory = adam.update(gradient, memory)
-        return optax.apply_updates(learned, moves), memory
+        moves, memory = directions.update(gradient, memory)
+        step = numbers["risk_rate"]
+        return jax.tree.map(lambda part, move: part - step * move, learned, moves), memory
 
     def released(i: Array, state: Any) -> Any:
         learned, (summed, memory) = state
@@ -193,7 +195,8 @@ def _run(
     if kind == "released":
         state = learned, (jax.tree.map(jnp.zeros_like, learned), directions.init(learned))
         return jax.lax.fori_loop(0, numbers["steps"], released, state)[0] | fixed
-    return jax.lax.fori_loop(0, numbers["steps"], plain, (learned, adam.init(learned)))[0] | fixed
+    begun = learned, directions.init(learned)
+    return jax.lax.fori_loop(0, numbers["steps"], plain, begun)[0] | fixed
 
 
 def _pace(name: str) -> tuple[float, float]:
