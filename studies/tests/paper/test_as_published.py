@@ -52,11 +52,13 @@ def test_contexts_that_lose_pairs_become_rarer():
 
 def test_the_first_demand_falls_where_the_others_rise():
     drawn = histories.draw("inventory", 100, 10, seed=0, test_rows=40_000)
+    signs = np.array([1, -1, -1])
     mean = [
-        drawn.test_outcomes[part].mean(axis=0) * np.exp(np.array([1, -1, -1]) * drawn.index[part].mean())
+        drawn.test_outcomes[part].mean(axis=0) * np.exp(signs * drawn.index[part].mean())
         for part in (drawn.index > 0.1, drawn.index < -0.1)
     ]
-    np.testing.assert_allclose(mean, [[1, 2, 4]] * 2, rtol=0.06)  # 12,000 draws each, and e^u is not linear
+    # 12,000 draws each, and e^u is not linear
+    np.testing.assert_allclose(mean, [[1, 2, 4]] * 2, rtol=0.06)
 
 
 # --------------------------------------------------------------------------- losses, oracles

@@ -11,6 +11,7 @@ from hedgerow_studies.paper.as_published.studies import AsPublished
 from hedgerow_studies.paper.distribution_studies import Plans, WorstCases
 from hedgerow_studies.paper.market_study import Files
 from hedgerow_studies.paper.portfolio_studies import (
+    PortfolioAblations,
     PortfolioModels,
     PortfolioParameters,
     PortfolioRules,
@@ -47,5 +48,6 @@ def catalogue(files: Files | None = None) -> dict[str, Study]:
         AsPublished("inventory", "inventory"),
         PortfolioAsPublished("portfolio", files),
         Differences("differences"),
+        PortfolioAblations("ablations", files),
     ]
     return {study.name: study for study in studies}

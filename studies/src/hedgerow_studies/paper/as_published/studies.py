@@ -36,7 +36,7 @@ PRINTED = "2-Causal-SDRO, Algorithm 1"
 METHODS = (ERM, ALL_PAIRS, *RELEASED.values(), PRINTED, HEDGEROW)
 NETWORK_METHODS = (ERM, *RELEASED.values())
 ADMISSIBLE = 1.05
-"""Penalty of order 1 for the newsvendor: just above max(h, b)/1, where values begin to be finite."""
+"""Penalty of order 1 for the newsvendor: just above max(h, b), where values begin to be finite."""
 INSTANCES = {"newsvendor": 10, "inventory": 5}
 """Draws of a size, as many as the released tables have."""
 FEWER = {50: 4, ALL_PAIRS: 4, PRINTED: 2, HEDGEROW: 3, "network": 2}

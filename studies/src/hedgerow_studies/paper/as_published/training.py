@@ -24,7 +24,8 @@ things follow from that as it stands, and none is Algorithm 1:
    The trackers have no effect after the first steps.
 2. c is one number for the batch. Within it every row has the same weight, where the objective
    F weighs rows by exp(ℓ/λε). What is minimised is the plain mean of ℓ̃ over moved pairs: training
-   on noisy copies of the data. λ is left in one place, the clamp s·λε, above which a row is ignored.
+   on noisy copies of the data. λ is left in one place, the clamp s·λε, above which rows are
+   ignored.
 3. Gradients are never set to zero: g is the sum of all so far, cut to length 4 in each step, a
    momentum without decay that ends only where it is cut.
 
@@ -226,7 +227,7 @@ def batch_objective(
 
 
 def corrected(log_mean: Array, step: Array, beta: Array) -> Array:
-    """c = t/y = 1/(1 + (1−β)^k/t), k counted from 1."""
+    """The coefficient c = t/y = 1/(1 + (1−β)^k/t), k counted from 1."""
     return 1 / (1 + jnp.exp((step + 1) * jnp.log1p(-beta) - log_mean))
 
 

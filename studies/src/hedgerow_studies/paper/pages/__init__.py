@@ -40,6 +40,7 @@ PAGES: dict[str, Any] = {
     "newsvendor": partial(as_published_pages.synthetic, **NEWSVENDOR),
     "inventory": partial(as_published_pages.synthetic, **INVENTORY),
     "portfolio": as_published_pages.portfolios,
+    "ablations": portfolio_pages.ablations,
     "differences": as_published_pages.differences,
 }
 

@@ -55,7 +55,8 @@ def synthetic(table: Table, problem: str, name: str) -> Page:
             f"Sizes at which the rerun mean lies within {NEAR:g} standard errors of the published "
             "one, the errors of both taken together:\n",
             markdown_table(
-                ["rule", "method", "scored", "sizes that agree", "of", "mean of rerun less published"],
+                ["rule", "method", "scored", "sizes that agree", "of",
+                 "mean of rerun less published"],
                 counted,
             ),
             "Prescriptiveness, averaged over sizes (the same sizes for the published figure):\n",
@@ -101,7 +102,8 @@ def saved(table: Table) -> Table:
     """Rows of everything but the baseline, with P against it under both oracles."""
     by = [*PLACE, "seed", "rule"]
     base = table[table["method"] == ERM].set_index(by)
-    rows = table[~table["method"].isin((ERM, ALL_PAIRS))].join(base[list(SCORES)].add_suffix("_base"), on=by)
+    against = base[list(SCORES)].add_suffix("_base")
+    rows = table[~table["method"].isin((ERM, ALL_PAIRS))].join(against, on=by)
     pairs = {"P": "loss", "P_theirs": "loss_as_released"}
     oracles = {"P": "oracle", "P_theirs": "oracle_as_released"}
     for column, score in pairs.items():
@@ -217,20 +219,19 @@ def _protocol(table: Table, problem: str) -> str:
         "inventory": "Printed costs; the first demand is exponential by rate, the others Gamma by "
         "scale. Losses are means over drawn demands, a stock below 0 counting as 1, as released.",
     }[problem]
+    pairs = infinite = ""
+    if problem == "newsvendor":
+        pairs = (
+            f"; *{ALL_PAIRS}*: every decision against every demand of its batch, as the shapes in "
+            "the released line have it"
+        )
+        infinite = ", order 1 at 0.6, where the robust value is infinite"
     return (
         f"{problem.capitalize()}, {len(table.groupby(PLACE))} sizes, the paper's depth and random "
         f"gates, contexts standardised by the training rows. {own} *{ERM}*: the released recipe, "
-        "Adam at 0.05, 300 passes, each decision against its own demand"
-        + (
-            f"; *{ALL_PAIRS}*: every decision against every demand of its batch, as the shapes in "
-            "the released line have it"
-            if problem == "newsvendor"
-            else ""
-        )
-        + ". *Causal-SDRO as released*: what the authors' public trainer does at the published penalty and "
-        "epsilon"
-        + (", order 1 at 0.6, where the robust value is infinite" if problem == "newsvendor" else "")
-        + f". *{PRINTED}*: the printed algorithm by the library, as many steps, by Adam. "
+        f"Adam at 0.05, 300 passes, each decision against its own demand{pairs}. *Causal-SDRO as "
+        "released*: what the authors' public trainer does at the published penalty and epsilon"
+        f"{infinite}. *{PRINTED}*: the printed algorithm by the library, as many steps, by Adam. "
         f"*{DEFAULTS}*: `RobustPolicy(loss)`.\n"
     )
 
