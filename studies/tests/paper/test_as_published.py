@@ -301,6 +301,6 @@ def test_portfolios_are_compared_date_by_date():
         )
     ]  # fmt: skip
     page = pages.portfolios(pd.DataFrame(rows), "portfolio")
-    assert page.headlines[0].ours == "−25.0 %"  # of 50 and −100
-    assert page.headlines[1].ours == "75.0 %"
+    assert page.headlines[0].ours == "−25.0 ± 75.0 %"  # of 50 and −100
+    assert page.headlines[1].ours == "75.0 ± 0.0 %"
     assert "33.2 %" in page.text

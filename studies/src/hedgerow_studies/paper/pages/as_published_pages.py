@@ -49,6 +49,7 @@ def synthetic(table: Table, problem: str, name: str) -> Page:
         if score in scores and not _of(table, method, rule).empty
     ]
     shares = saved(table)
+    averages = _averages(table, shares, problem)
     text = "\n".join(
         [
             _protocol(table, problem),
@@ -63,7 +64,7 @@ def synthetic(table: Table, problem: str, name: str) -> Page:
             markdown_table(
                 ["rule", "method", "draws a size", "P, exact oracle", "P, their oracle",
                  "published P"],
-                _averages(table, shares, problem),
+                averages,
             ),
             _lowest(shares) + "\n",
             "Losses, mean ± standard error over draws; forests:\n",
@@ -75,6 +76,10 @@ def synthetic(table: Table, problem: str, name: str) -> Page:
         Headline(f"{method}, {rule}: sizes within {NEAR:g} SE ({called})", f"{ours} of {of}", "")
         for rule, method, called, ours, of, _ in counted
         if rule == "forest"
+    )
+    headlines += tuple(
+        Headline(f"{method}, {rule}: P against {ERM}", exact, printed)
+        for rule, method, _, exact, _, printed in averages
     )
     return Page({name: _scatter(table, problem)}, text, headlines)
 
@@ -320,7 +325,7 @@ def portfolios(table: Table, name: str) -> Page:
             share = 100 * float((part["P"] <= LOWEST).mean())
             summary.append(
                 [rule, " and ".join(sorted(set(part["method"]))), str(len(part)),
-                 percent(part["P"].mean()), percent(part["P"].median()),
+                 _share_with_error(part), percent(part["P"].median()),
                  ", ".join(percent(value) for value in pools), percent(share), percent(printed)]
             )  # fmt: skip
     even = table[table["method"] == "EW"].groupby("pool")["sharpe"].mean()
@@ -331,7 +336,8 @@ def portfolios(table: Table, name: str) -> Page:
             "730 rows of history, 60 days held; P per date against the rerun CMV, clipped below at "
             "−100 %.\n",
             markdown_table(
-                ["rule", "methods", "values", "mean P", "median P", "mean P by pool", "clipped",
+                ["rule", "methods", "values", "mean P ± error over dates", "median P",
+                 "mean P by pool", "clipped",
                  "published mean P"],
                 summary,
             ),
@@ -348,6 +354,12 @@ def portfolios(table: Table, name: str) -> Page:
     return Page({name: _boxes(clipped)}, text, headlines)
 
 
+def _share_with_error(part: Table) -> str:
+    """Mean P; its standard error over pools and dates, whose ω and orders go together."""
+    mean = mean_of(part.groupby(["pool", "date"])["P"].mean())
+    return f"{number(part['P'].mean(), 1)} ± {number(mean.error, 1)} %"
+
+
 def _by_date(table: Table) -> Table:
     """P of every learned portfolio, date by date."""
     place = ["pool", "omega", "date"]
@@ -362,7 +374,7 @@ def _by_date(table: Table) -> Table:
 
 def _boxes(found: Table) -> Any:
     looks = {
-        method: (COLOURS[i % len(COLOURS)], method)
+        method: (COLOURS[i % len(COLOURS)], method.replace("-Causal-SDRO, as", ","))
         for i, method in enumerate(dict.fromkeys(found["method"]))
     }
 

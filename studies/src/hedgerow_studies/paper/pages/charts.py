@@ -61,7 +61,7 @@ def draw_published(
     ax.plot(
         list(places), list(means), linestyle="none", marker="D", markersize=3.5, zorder=5,
         markerfacecolor="white", markeredgecolor=INK, markeredgewidth=0.8,
-        label="published mean, of its own ERM" if labelled else None,
+        label="published (own ERM)" if labelled else None,
     )  # fmt: skip
 
 
