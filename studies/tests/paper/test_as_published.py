@@ -10,7 +10,7 @@ from hedgerow.datasets import paper_inventory_costs
 from hedgerow.losses import InventorySubstitution
 from hedgerow_studies.paper import published
 from hedgerow_studies.paper.as_published import histories, losses, oracles, rules, training
-from hedgerow_studies.paper.as_published.differences import Differences, product, trainers
+from hedgerow_studies.paper.as_published.differences import Differences
 from hedgerow_studies.paper.as_published.portfolios import CMV, HEDGEROW, window
 from hedgerow_studies.paper.as_published.portfolios import RELEASED as RELEASED_PORTFOLIO
 from hedgerow_studies.paper.as_published.studies import (
@@ -19,8 +19,11 @@ from hedgerow_studies.paper.as_published.studies import (
     METHODS,
     RELEASED,
     AsPublished,
+    recipe,
     scores,
+    unmoved,
 )
+from hedgerow_studies.paper.as_published.studies import HEDGEROW as HEDGEROW_DEFAULTS
 from hedgerow_studies.paper.as_published.training import Trainer, train
 from hedgerow_studies.paper.catalogue import catalogue
 from hedgerow_studies.paper.pages import as_published_pages as pages
@@ -198,8 +201,10 @@ def test_the_released_trainer_learns_and_a_short_last_batch_is_a_mean_of_its_own
 
 
 def test_without_moves_the_clamp_is_kept():
-    still = trainers("newsvendor")["2-Causal-SDRO: pairs not moved"]
-    assert still.penalty * still.epsilon == pytest.approx(product("newsvendor"))
+    still, hedged = unmoved("newsvendor"), recipe("newsvendor", RELEASED[2])
+    assert still.penalty * still.epsilon == pytest.approx(hedged.penalty * hedged.epsilon)
+    shift = training.moved(jax.random.key(0), (1000,), jnp.asarray(still.epsilon), 2)
+    assert np.abs(shift).max() < 1e-3
 
 
 def test_a_portfolio_is_normalised_and_its_loss_is_the_printed_one():
@@ -288,6 +293,16 @@ def test_prescriptiveness_is_against_the_rerun_baseline_of_the_draw_and_clipped(
     assert shares[5, 1] == pytest.approx(100 * (1 - hedged / base))
     table.loc[table["method"] == RELEASED[2], "loss"] += 5
     assert (pages.saved(table)["P"] == -100).all()
+
+
+def test_methods_are_set_beside_the_released_trainer_on_the_same_draws():
+    table = made_up(0.0)
+    released = table[table["method"] == RELEASED[2]]
+    ours = released.assign(method=HEDGEROW_DEFAULTS, loss=released["loss"] - 0.02)
+    page = pages.synthetic(pd.concat([table, ours.iloc[:4]]), "newsvendor", "newsvendor")
+    share = 100 * (0.6649 - 0.02 - 0.6) / (0.6649 - 0.6)
+    line = f"- {HEDGEROW_DEFAULTS}: −0.020 ± 0.000, lower in 4 of 4 draws, {share:.0f} % of"
+    assert line in page.text
 
 
 def test_portfolios_are_compared_date_by_date():

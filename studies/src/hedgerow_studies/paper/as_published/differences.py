@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from hedgerow_studies.paper.as_published import studies
-from hedgerow_studies.paper.as_published.studies import ADMISSIBLE, RELEASED, parameters, recipe
+from hedgerow_studies.paper.as_published.studies import ADMISSIBLE, RELEASED, recipe
 from hedgerow_studies.paper.as_published.training import Trainer
 from hedgerow_studies.paper.study import Cell, Row, Study
 
@@ -32,7 +32,7 @@ def trainers(problem: str) -> dict[str, Trainer]:
         f"{TWO}: rows tilted within a batch": replace(hedged, tilted=True),
         f"{TWO}: gradients set to zero": replace(hedged, fresh=True),
         f"{TWO}: both, which is nested sampling": replace(hedged, tilted=True, fresh=True),
-        f"{TWO}: pairs not moved": replace(hedged, epsilon=1e-6, penalty=1e6 * product(problem)),
+        f"{TWO}: pairs not moved": studies.unmoved(problem),
         f"{TWO}: half the step size": replace(hedged, rate=0.5),
         f"{TWO}: twice the step size": replace(hedged, rate=2.0),
         f"{TWO}: 1000 passes": replace(hedged, passes=1000),
@@ -44,12 +44,6 @@ def trainers(problem: str) -> dict[str, Trainer]:
             f"{TWO}: the printed loss": replace(hedged, smooth=False),
         }
     return found
-
-
-def product(problem: str) -> float:
-    """λε of order 2, as published: what the clamp and the exponent see."""
-    penalty, epsilon = parameters(problem, 2)
-    return penalty * epsilon
 
 
 PRINTED: dict[str, dict[str, Any]] = {
