@@ -58,7 +58,8 @@ def _tables() -> tuple[CubicSpline, CubicSpline]:
     """
     costs = paper_inventory_costs()
     loss = InventorySubstitution(costs.holding, costs.stockout, costs.substitution)
-    uniform = Sobol(3, seed=0).random(POINTS)
+    # older releases of SciPy know no other name for it
+    uniform = Sobol(3, seed=0).random(POINTS)  # pyright: ignore[reportCallIssue]
     unit = gamma.ppf(uniform, SHAPES)
     few = np.random.default_rng(0).standard_gamma(SHAPES, (REPEATS, AVERAGED, 3))
 

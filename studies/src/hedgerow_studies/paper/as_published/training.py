@@ -184,7 +184,7 @@ def _run(
         gradient = jax.grad(objective)(learned, x, y, share, i, numbers)
         summed = gradient if fresh else jax.tree.map(jnp.add, summed, gradient)
         summed = cut(summed)
-        moves = summed
+        moves: Any = summed
         if by_adam:
             pulled = {name: part + _pace(name)[1] * learned[name] for name, part in summed.items()}
             moves, memory = directions.update(pulled, memory)

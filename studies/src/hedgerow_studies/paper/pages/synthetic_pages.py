@@ -287,7 +287,7 @@ def _losses(table: Table, problem: str | None = None) -> str:
     for n, d, rule in wide.index:
         row = [f"{n} × {d}", rule, number(oracle[n, d, rule]), *map(number, wide.loc[(n, d, rule)])]
         if beside:
-            known = [published.rule_losses(problem, order, n, d, rule) for order in (1, 2)]
+            known = [published.rule_losses("newsvendor", order, n, d, rule) for order in (1, 2)]
             erm = sum(one.erm for one in known) / len(known)
             row += map(number, (erm, *(one.hedged for one in known)))
         rows.append(row)
