@@ -58,8 +58,7 @@ def _tables() -> tuple[CubicSpline, CubicSpline]:
     """
     costs = paper_inventory_costs()
     loss = InventorySubstitution(costs.holding, costs.stockout, costs.substitution)
-    # older releases of SciPy know no other name for it
-    uniform = Sobol(3, seed=0).random(POINTS)  # pyright: ignore[reportCallIssue]
+    uniform = Sobol(3, rng=0).random(POINTS)
     unit = gamma.ppf(uniform, SHAPES)
     few = np.random.default_rng(0).standard_gamma(SHAPES, (REPEATS, AVERAGED, 3))
 
