@@ -17,10 +17,11 @@ from hedgerow._version import NUMERICS
 
 FAMILIES = {
     "distributions": 1,
-    "synthetic": 2,
+    "synthetic": 3,
     "portfolio": 1,
     "tree": 1,
     "trials": 3,
+    "as_published": 1,
     "real_series": 1,
 }
 """Kinds of studies. Raise a number when the same parameters and data come to mean other work."""

@@ -1,6 +1,7 @@
 """`hedgerow reproduce`: every figure and table in the smallest form, and what a user may ask."""
 
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -53,8 +54,25 @@ def stays_the_same_without_computing(out, names, monkeypatch):
 def test_a_study_is_computed_drawn_and_found_again(tmp_path, monkeypatch):
     command.reproduce([SMALL], "tiny", tmp_path, Engine())
     leaves_data_figures_and_a_summary(tmp_path, SMALL)
-    holds_its_studies_and_says_how_they_came_about((tmp_path / "index.md").read_text(), [SMALL])
+    holds_its_studies_and_says_how_they_came_about((tmp_path / "paper.md").read_text(), [SMALL])
     stays_the_same_without_computing(tmp_path, [SMALL], monkeypatch)
+
+
+def test_what_a_folder_holds_is_written_again_without_computing(tmp_path, monkeypatch):
+    command.reproduce([SMALL], "tiny", tmp_path, Engine())
+    summary = tmp_path / SMALL / "summary.md"
+    before = summary.read_text()
+    for study in catalogue().values():
+        monkeypatch.setattr(type(study), "run", lambda self, cell: pytest.fail("computed again"))
+    summary.unlink()
+    command.rewrite(["all"], "tiny", tmp_path)
+    assert summary.read_text() == before
+    summary.unlink()
+    shutil.rmtree(tmp_path / "cells")  # the data that were written are left
+    command.rewrite(["all"], "tiny", tmp_path)
+    assert summary.read_text() == before
+    with pytest.raises(FileNotFoundError, match="holds nothing of fig4"):
+        command.rewrite(["fig4"], "tiny", tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +93,7 @@ def test_every_study_leaves_data_figures_and_a_summary(everything, name):
 
 @pytest.mark.slow
 def test_the_index_holds_them_all(everything):
-    text = (everything / "index.md").read_text()
+    text = (everything / "paper.md").read_text()
     holds_its_studies_and_says_how_they_came_about(text, catalogue())
     for image in re.findall(r"\]\(([^)]*\.png)\)", text):
         assert (everything / image).exists()
@@ -83,11 +101,11 @@ def test_the_index_holds_them_all(everything):
 
 @pytest.mark.slow
 def test_the_index_opens_with_what_the_paper_reports_beside_ours(everything):
-    text = (everything / "index.md").read_text()
+    text = (everything / "paper.md").read_text()
     short = text[text.index("## In short") : text.index("## fig1")]
     for printed in ("52.0 %", "49.4 %", "33.2 %", "0.820", "0.987"):
         assert printed in short
-    assert "of ERM, stopped early" in short
+    assert "P against ERM, stopped early" in short
 
 
 @pytest.mark.slow

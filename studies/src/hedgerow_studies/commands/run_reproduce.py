@@ -11,8 +11,8 @@ from hedgerow.cli.screen import counting, print_facts, print_rows, say
 from hedgerow_studies.paper.catalogue import catalogue
 from hedgerow_studies.paper.market_study import Files, market
 from hedgerow_studies.paper.pages import page_of
-from hedgerow_studies.paper.pages.results_folder import write_index, write_study
-from hedgerow_studies.paper.study import Study, run, seconds, tasks
+from hedgerow_studies.paper.pages.results_folder import WHOLE, write_index, write_study, written
+from hedgerow_studies.paper.study import Row, Study, finished, run, seconds, tasks
 from hedgerow_studies.running import Engine
 
 ALL = "all"
@@ -38,17 +38,11 @@ def reproduce(
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; give the name of a folder.")
     out.mkdir(parents=True, exist_ok=True)
-    check_target(out / "index.md")
+    check_target(out / WHOLE)
     with counting("computing") as progress:
         results = run(studies, scale, out, engine, progress)
-    pages = {}
-    with counting("drawing") as progress:
-        for done, study in enumerate(studies):
-            progress(done, len(studies), study.name)
-            rows = results[study.name]
-            pages[study] = page_of(study, pd.DataFrame(rows))
-            write_study(study, pages[study], rows, out)
-    index = write_index(pages, out, scale, seconds(studies, scale, out))
+    spent = seconds(studies, scale, out)
+    index = _write(studies, results, scale, out, spent)
     print_facts(
         [
             ("studies", ", ".join(study.name for study in studies)),
@@ -59,6 +53,36 @@ def reproduce(
     )
     if scale != "full":
         say("These are few draws and short trainings; --full is what compares with the paper.")
+
+
+def rewrite(names: list[str], scale: str, out: Path, files: Files | None = None) -> None:
+    """Draw and write what has been computed, or else what was written before."""
+    studies = _chosen(names, catalogue(files))
+    computed = finished(studies, scale, out)
+    results = {s.name: computed[s.name] or written(s, out) for s in studies}
+    there = [study for study in studies if results[study.name]]
+    if not there:
+        raise FileNotFoundError(f"{out} holds nothing of {', '.join(s.name for s in studies)}.")
+    index = _write(there, results, scale, out, {})
+    print_facts([("studies", ", ".join(study.name for study in there)), ("read", str(index))])
+
+
+def _write(
+    studies: list[Study],
+    results: dict[str, list[Row]],
+    scale: str,
+    out: Path,
+    spent: dict[str, float],
+) -> Path:
+    """Draw and write every study, and the page that holds them all."""
+    pages = {}
+    with counting("drawing") as progress:
+        for done, study in enumerate(studies):
+            progress(done, len(studies), study.name)
+            rows = results[study.name]
+            pages[study] = page_of(study, pd.DataFrame(rows))
+            write_study(study, pages[study], rows, out)
+    return write_index(pages, out, scale, spent)
 
 
 def _chosen(names: list[str], studies: dict[str, Study]) -> list[Study]:

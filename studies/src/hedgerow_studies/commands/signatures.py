@@ -160,6 +160,10 @@ def reproduce(
     ] = None,
     returns: Returns = None,
     covariates: Covariates = None,
+    rewrite: Annotated[
+        bool,
+        typer.Option("--rewrite", help="Compute nothing: write again what the folder holds."),
+    ] = False,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write into.")
     ] = Path("hedgerow-reproduced"),
@@ -187,6 +191,9 @@ def reproduce(
         files = None
         if returns is not None and covariates is not None:
             files = Files(str(returns.resolve()), str(covariates.resolve()))
+        if rewrite:
+            study.rewrite(names, "full" if full else "quick", out, files)
+            return
         chosen = Engine(engine.value, jobs or cpu_count(), scheduler)
         study.reproduce(names, "full" if full else "quick", out, chosen, files)
 

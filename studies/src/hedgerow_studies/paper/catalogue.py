@@ -1,10 +1,17 @@
-"""Every study by the name of the figure or table that it recomputes, in the paper's order."""
+"""Every study by the name of the figure or table that it recomputes, in the paper's order.
+
+Those of the paper as published, its own code's method and protocol, come last.
+"""
 
 from __future__ import annotations
 
+from hedgerow_studies.paper.as_published.differences import Differences
+from hedgerow_studies.paper.as_published.portfolios import PortfolioAsPublished
+from hedgerow_studies.paper.as_published.studies import AsPublished
 from hedgerow_studies.paper.distribution_studies import Plans, WorstCases
 from hedgerow_studies.paper.market_study import Files
 from hedgerow_studies.paper.portfolio_studies import (
+    PortfolioAblations,
     PortfolioModels,
     PortfolioParameters,
     PortfolioRules,
@@ -37,5 +44,10 @@ def catalogue(files: Files | None = None) -> dict[str, Study]:
         PortfolioParameters("fig14", files),
         Models("fig15", "inventory"),
         PortfolioModels("fig16", files),
+        AsPublished("newsvendor", "newsvendor"),
+        AsPublished("inventory", "inventory"),
+        PortfolioAsPublished("portfolio", files),
+        Differences("differences"),
+        PortfolioAblations("ablations", files),
     ]
     return {study.name: study for study in studies}

@@ -4,6 +4,7 @@
     fig9       forests and networks, orders 1 and 2
     fig14      penalties and epsilons at ω = 5
     fig16      Causal-SDRO, SDRO, Causal-WDRO, of order 1 and 2, and KL-DRO
+    ablations  a hedged forest, one whose contexts are shuffled in time, and a hedged constant
 
 How portfolios are chosen and judged is ``hedgerow_studies.portfolio``; parameters are those chosen
 on earlier years there. A quick run is part of a full one: what it computed is not computed again.
@@ -14,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
+
+import numpy as np
 
 from hedgerow.ambiguity import InadmissiblePenaltyError
 from hedgerow.losses import MeanVariance
@@ -36,6 +39,8 @@ MONTHS: dict[str, Sequence[int]] = {
     "full": range(market_study.MONTHS),
 }
 """Of the horizon, counted from 0."""
+CONSTANT, SHUFFLED = "constant", "forest, contexts shuffled"
+ABLATED = ("forest", SHUFFLED, CONSTANT)
 SLOW = ("CMV", "1-Causal-SDRO", "1-SDRO", "1-Causal-WDRO", "Causal-WDRO")
 """What tests do without."""
 MAPPED = 5.0
@@ -61,13 +66,18 @@ class Portfolio(MarketStudy):
     def run(self, cell: Cell) -> list[Row]:
         """Choose one portfolio and judge it over the days it is held."""
         window = market_study.window(self.files, cell["month"])
+        rule = cell["rule"]
+        if rule == SHUFFLED:
+            order = np.random.default_rng([cell["seed"], cell["month"]])
+            window = replace(window, contexts=order.permutation(window.contexts))
+            rule = "forest"
         loss = MeanVariance(cell["omega"])
         about: Row = {"date": str(window.date), "pool": len(window.assets)}
         about["market"] = market_study.description(self.files)
         given = {name: cell[name] for name in ("penalty", "epsilon") if name in cell}
         parameters = replace(parameters_for(cell["method"]), **given)
         try:
-            choice = choose(cell["method"], cell["rule"], window, loss, parameters, cell["seed"])
+            choice = choose(cell["method"], rule, window, loss, parameters, cell["seed"])
         except InadmissiblePenaltyError:
             if not given:
                 raise
@@ -103,6 +113,18 @@ class PortfolioModels(Portfolio):
     def cells(self, scale: str) -> list[Cell]:
         """One per method, ω and month."""
         return _choices((ORACLE, *BASELINES, *MODELS), ("forest",), scale)
+
+
+class PortfolioAblations(Portfolio):
+    """What context is worth: one hedged model, with it and without."""
+
+    what: ClassVar[str] = "Hedged portfolios without context"
+
+    def cells(self, scale: str) -> list[Cell]:
+        """One per rule and month at one ω, and what they are compared with."""
+        tiny = scale == "tiny"
+        fixed = _choices((ORACLE, "MV"), ("",), scale, (MAPPED,))
+        return fixed + _choices(ORDERS[1:], ABLATED[2 * tiny :], scale, (MAPPED,))
 
 
 class PortfolioParameters(Portfolio):

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from hedgerow_studies.paper.synthetic_problems import SIZES
 
 OMEGAS = (1.0, 3.0, 5.0, 7.0, 9.0)
+INSTANCES = {"newsvendor": 10, "inventory": 5}
+"""Draws of a size in the released tables."""
 MODELS = (
     "1-Causal-SDRO", "2-Causal-SDRO", "1-SDRO", "2-SDRO", "1-Causal-WDRO", "2-Causal-WDRO",
     "KL-DRO",
@@ -73,6 +75,54 @@ HEDGED_LOSSES: dict[str, dict[tuple[int, str], tuple[float, ...]]] = {
     },
 }
 """Of Causal-SDRO, by order and rule."""
+
+ERM_SPREADS: dict[str, dict[tuple[int, str], tuple[float, ...]]] = {
+    "newsvendor": {
+        (1, "forest"): (0.039, 0.043, 0.036, 0.033, 0.034, 0.022, 0.038, 0.029,
+                        0.019, 0.017, 0.021, 0.035, 0.017, 0.021, 0.015, 0.033),
+        (1, "network"): (0.024, 0.079, 0.053, 0.052, 0.032, 0.052, 0.063, 0.075,
+                         0.011, 0.020, 0.019, 0.024, 0.023, 0.011, 0.038, 0.018),
+        (2, "forest"): (0.018, 0.035, 0.057, 0.049, 0.034, 0.015, 0.020, 0.034,
+                        0.021, 0.022, 0.019, 0.024, 0.016, 0.018, 0.016, 0.021),
+        (2, "network"): (0.049, 0.062, 0.069, 0.048, 0.023, 0.045, 0.040, 0.039,
+                         0.016, 0.040, 0.031, 0.043, 0.010, 0.029, 0.024, 0.040),
+    },
+    "inventory": {
+        (1, "forest"): (0.121, 0.056, 0.087, 0.113, 0.067, 0.051, 0.171, 0.051,
+                        0.095, 0.089, 0.070, 0.076, 0.084, 0.077, 0.072, 0.135),
+        (1, "network"): (0.246, 0.170, 0.227, 0.658, 0.069, 0.136, 0.313, 1.004,
+                         0.116, 0.104, 0.231, 0.228, 0.082, 0.072, 0.340, 0.159),
+        (2, "forest"): (0.068, 0.092, 0.086, 0.069, 0.079, 0.060, 0.086, 0.051,
+                        0.122, 0.083, 0.092, 0.076, 0.038, 0.058, 0.110, 0.135),
+        (2, "network"): (0.204, 0.168, 0.323, 1.163, 0.155, 0.117, 0.476, 1.308,
+                         0.090, 0.093, 0.676, 0.224, 0.026, 0.080, 0.535, 0.128),
+    },
+}
+"""Standard deviations over draws of the same losses of the empirical risk."""
+
+HEDGED_SPREADS: dict[str, dict[tuple[int, str], tuple[float, ...]]] = {
+    "newsvendor": {
+        (1, "forest"): (0.046, 0.065, 0.053, 0.019, 0.016, 0.023, 0.022, 0.038,
+                        0.018, 0.014, 0.012, 0.027, 0.011, 0.012, 0.008, 0.027),
+        (1, "network"): (0.044, 0.060, 0.038, 0.047, 0.050, 0.023, 0.052, 0.083,
+                         0.026, 0.022, 0.023, 0.042, 0.038, 0.030, 0.025, 0.028),
+        (2, "forest"): (0.030, 0.036, 0.040, 0.037, 0.014, 0.016, 0.019, 0.035,
+                        0.019, 0.016, 0.012, 0.022, 0.015, 0.016, 0.015, 0.017),
+        (2, "network"): (0.045, 0.025, 0.038, 0.037, 0.034, 0.025, 0.020, 0.024,
+                         0.035, 0.040, 0.026, 0.031, 0.024, 0.032, 0.023, 0.026),
+    },
+    "inventory": {
+        (1, "forest"): (0.190, 0.124, 0.140, 0.170, 0.049, 0.014, 0.094, 0.046,
+                        0.090, 0.075, 0.083, 0.072, 0.097, 0.049, 0.058, 0.105),
+        (1, "network"): (0.160, 0.216, 0.117, 0.075, 0.173, 0.086, 0.134, 0.100,
+                         0.066, 0.078, 0.078, 0.154, 0.102, 0.067, 0.053, 0.129),
+        (2, "forest"): (0.040, 0.095, 0.074, 0.102, 0.058, 0.022, 0.059, 0.053,
+                        0.105, 0.110, 0.074, 0.070, 0.039, 0.079, 0.139, 0.099),
+        (2, "network"): (0.202, 0.277, 0.100, 0.247, 0.132, 0.084, 0.117, 0.047,
+                         0.092, 0.111, 0.083, 0.133, 0.082, 0.063, 0.125, 0.101),
+    },
+}
+"""The same of Causal-SDRO."""
 
 SAVED: dict[str, dict[tuple[int, str], tuple[float, ...]]] = {
     "newsvendor": {
@@ -252,14 +302,29 @@ def rule_losses(problem: str, order: int, rows: int, features: int, rule: str) -
     return RuleLosses(ORACLE[problem], *found)
 
 
-def erm_excess(problem: str, method: str, rows: int, features: int, rule: str) -> float:
-    """How much more than the oracle the published ERM loses: that of the method's own order.
+class Mean(NamedTuple):
+    """A mean over draws, and its standard error."""
 
-    A method without an order, such as KL-DRO, is given the mean of both.
+    value: float
+    error: float
+
+
+def mean_loss(
+    problem: str, order: int | None, rows: int, features: int, rule: str = "forest"
+) -> Mean:
+    """The published loss of Causal-SDRO of an order; None: of the empirical risk, of both orders.
+
+    Some draws of the risk stand in the tables of both orders, so its error is that of one of them.
     """
-    orders = [order for order in (1, 2) if method.startswith(f"{order}-")] or [1, 2]
-    found = [rule_losses(problem, order, rows, features, rule) for order in orders]
-    return sum(one.erm - one.oracle for one in found) / len(found)
+    at, draws = SIZES[problem].index((rows, features)), INSTANCES[problem]
+    if order is not None:
+        key = order, rule
+        spread = HEDGED_SPREADS[problem][key][at]
+        return Mean(HEDGED_LOSSES[problem][key][at], spread / math.sqrt(draws))
+    both = [(1, rule), (2, rule)]
+    value = sum(ERM_LOSSES[problem][key][at] for key in both) / 2
+    spread = sum(ERM_SPREADS[problem][key][at] for key in both) / 2
+    return Mean(value, spread / math.sqrt(draws))
 
 
 def average(problem: str, method: str, rule: str) -> float:
@@ -278,8 +343,3 @@ def model_average(problem: str, method: str, sizes: Iterable[Any]) -> float:
     rows = MODEL_SAVED[problem]
     found = [rows[size][MODELS.index(method)] for size in sizes if size in rows]
     return sum(found) / len(found) if found else math.nan
-
-
-def portfolio_excess(omega: float) -> float:
-    """How much more than hindsight the published ERM, the row CMV, loses."""
-    return PORTFOLIO[omega]["CMV"][0] - PORTFOLIO[omega]["PT"][0]

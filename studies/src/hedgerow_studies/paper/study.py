@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hedgerow import _checks
-from hedgerow_studies.cells import Cell
+from hedgerow_studies.cells import Cell, Cells
 from hedgerow_studies.running import Engine, Progress, compute
 from hedgerow_studies.versions import versions
 
@@ -95,6 +95,18 @@ def run(
     results = compute(wanted, Path(folder) / "cells", engine, progress)
     for (study, cell), result in zip(wanted, results, strict=True):
         rows[study.name] += [cell | row for row in result.value]
+    return rows
+
+
+def finished(
+    studies: Sequence[Study], scale: str, folder: str | os.PathLike[str]
+) -> dict[str, list[Row]]:
+    """Return the rows of cells that have been computed, by the study's name; compute nothing."""
+    rows: dict[str, list[Row]] = {}
+    for study in studies:
+        store = Cells(Path(folder) / "cells", study.depends())
+        kept = [(cell, store.get(cell)) for cell in study.cells(scale)]
+        rows[study.name] = [cell | row for cell, found in kept if found for row in found["value"]]
     return rows
 
 

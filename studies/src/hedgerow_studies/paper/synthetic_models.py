@@ -5,6 +5,9 @@
 One set per problem and model serves every size and both rules, as in the paper. The published
 penalties are for other units and, exactly minimised, far too cautious (``pages`` say how much);
 here scales are "auto".
+
+Those of the inventory were chosen under a transposed matrix of substitution costs, before it was
+found not to be the paper's; they have not been chosen again (docs/reproduce.md).
 """
 
 from __future__ import annotations

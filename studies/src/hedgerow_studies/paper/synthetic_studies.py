@@ -110,7 +110,9 @@ class Models(Synthetic):
         return self._judged(cell, self._draw(cell), models, "forest")
 
 
-PENALTIES, EPSILONS = (3.0, 5.0, 10.0, 30.0, 100.0), (0.03, 0.1, 0.3, 1.0)
+PENALTIES = (3.0, 10.0, 30.0, 100.0, 1_000.0, 10_000.0)
+"""Up to where nothing is hedged any more and only the blur of the kernels is left."""
+EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0)
 BASELINES = "baselines"
 MAPPED = {"newsvendor": (400, 10), "inventory": (200, 10)}
 

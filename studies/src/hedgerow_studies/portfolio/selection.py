@@ -28,7 +28,7 @@ from hedgerow.ambiguity import ERM, KL, Ambiguity, CausalSinkhorn, CausalWassers
 from hedgerow.data.nominal import EmpiricalNominal, NeighbourNominal, Nominal
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import PortfolioLoss
-from hedgerow.rules import Rule, SoftForest, TwoLayer
+from hedgerow.rules import Constant, Rule, SoftForest, TwoLayer
 from hedgerow.solvers import SCSC, NestedSGD, Solver
 from hedgerow_studies.portfolio.windows import Window
 
@@ -45,6 +45,7 @@ RULES: dict[str, Callable[[], Rule]] = {
     # together, of which integrated gradients and SHAP values tell different stories.
     "forest": lambda: SoftForest(trees=20, depth=None, gates="random"),
     "two-layer": TwoLayer,
+    "constant": Constant,
 }
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hedgerow_studies.paper.pages import (
+    as_published_pages,
     distribution_pages,
     portfolio_pages,
     synthetic_pages,
@@ -36,6 +37,11 @@ PAGES: dict[str, Any] = {
     "fig14": portfolio_pages.parameters,
     "fig15": partial(synthetic_pages.models, **INVENTORY),
     "fig16": portfolio_pages.models,
+    "newsvendor": partial(as_published_pages.synthetic, **NEWSVENDOR),
+    "inventory": partial(as_published_pages.synthetic, **INVENTORY),
+    "portfolio": as_published_pages.portfolios,
+    "ablations": portfolio_pages.ablations,
+    "differences": as_published_pages.differences,
 }
 
 

@@ -61,7 +61,7 @@ def draw_published(
     ax.plot(
         list(places), list(means), linestyle="none", marker="D", markersize=3.5, zorder=5,
         markerfacecolor="white", markeredgecolor=INK, markeredgewidth=0.8,
-        label="published mean" if labelled else None,
+        label="published (own ERM)" if labelled else None,
     )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def box_panels(
         The column that tells what stands side by side.
     looks : dict of value of ``by`` → (colour, what it is called)
     printed : (title, value of ``by``, value of ``at``) → float
-        The published mean, which is against the first of the baselines.
+        The published mean, which is against a baseline of its own; drawn once.
     width : float
         Of a box, where places along the axis are 1 apart.
     at, label : str

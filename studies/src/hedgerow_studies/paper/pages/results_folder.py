@@ -1,11 +1,11 @@
 """Writing what came of studies: data, figures and a page each, and an index that holds them all.
 
-    FOLDER/index.md                 everything, one study after the other
+    FOLDER/paper.md                 everything, one study after the other
     FOLDER/fig4/data.parquet        every row
     FOLDER/fig4/fig4.png, .pdf      the figure
     FOLDER/fig4/summary.md          what was found, beside what was published
 
-Data and summaries depend on results only; when, where and how long is said in the index alone.
+Data and summaries depend on results only; when, where and how long is said in paper.md alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from hedgerow_studies.paper.pages.study_page import Page, markdown_table
 from hedgerow_studies.paper.study import Row, Study
 from hedgerow_studies.versions import libraries
 
+WHOLE = "paper.md"
 SCALES = {
     "tiny": "tiny: for tests, its figures mean nothing",
     "quick": "quick: few sizes, few draws, short trainings; a first look",
@@ -42,6 +43,12 @@ def write_study(study: Study, page: Page, rows: list[Row], folder: Path) -> None
     _write(place / "summary.md", _summary(study, page, ""))
 
 
+def written(study: Study, folder: Path) -> list[Row]:
+    """Return the rows of a study that were written before; none if there are none."""
+    path = folder / study.name / "data.parquet"
+    return pd.read_parquet(path).to_dict("records") if path.exists() else []
+
+
 def write_index(
     finished: dict[Study, Page], folder: Path, scale: str, seconds: dict[str, float]
 ) -> Path:
@@ -53,7 +60,7 @@ def write_index(
         *_in_short(finished),
         *(_summary(study, page, f"{study.name}/") for study, page in finished.items()),
     ]
-    path = folder / "index.md"
+    path = folder / WHOLE
     _write(path, "\n".join(parts))
     return path
 
@@ -70,8 +77,9 @@ def _in_short(finished: dict[Study, Page]) -> list[str]:
         return []
     note = (
         "P is prescriptiveness: the percentage of a baseline's excess over the oracle (for "
-        "portfolios: over hindsight) that was saved. ERM stopped early is the fair baseline; the "
-        "published one is what the paper's figures refer to.\n"
+        "portfolios: over hindsight) that was saved. The baseline is ours, on the same draws, and "
+        "named; ERM stopped early is the fair one. The published P refers to a baseline of its "
+        "own, which is rerun in the studies newsvendor, inventory and portfolio.\n"
     )
     return ["## In short\n", markdown_table(["study", "what", "here", "published"], rows), note]
 
@@ -88,7 +96,7 @@ def _facts(scale: str, seconds: dict[str, float]) -> list[list[str]]:
         ["hedgerow", f"{__version__}, numerics {NUMERICS}"],
         ["libraries", f"Python {platform.python_version()}, {releases}"],
         ["machine", f"{_processor()}, {os.cpu_count()} cores, {platform.system()}"],
-        ["computing", f"{_duration(total)} of one core, most of it: {each}"],
+        *([["computing", f"{_duration(total)} of one core, most of it: {each}"]] if total else []),
     ]
 
 
