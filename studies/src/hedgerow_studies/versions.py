@@ -22,6 +22,7 @@ FAMILIES = {
     "tree": 1,
     "trials": 3,
     "real_series": 1,
+    "leaderboard": 1,
 }
 """Kinds of studies. Raise a number when the same parameters and data come to mean other work."""
 LIBRARIES = ("jax", "equinox", "optax", "numpy", "scipy", "scikit-learn", "highspy")

@@ -115,9 +115,7 @@ def _newsvendor(
     return golden(value, *ends)[0][:, None]
 
 
-def _two_stage(
-    loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float
-) -> np.ndarray:
+def _two_stage(loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float) -> np.ndarray:
     """First-stage decision by cutting planes in (z, α), one cut of the whole at a time."""
     constant, in_y, in_z = loss.recourse.pieces()
     levels = constant + Y @ in_y.T
@@ -148,9 +146,7 @@ def _two_stage(
     return found[:-1]
 
 
-def _portfolio(
-    loss: MeanVariance, Y: np.ndarray, weights: np.ndarray, radius: float
-) -> np.ndarray:
+def _portfolio(loss: MeanVariance, Y: np.ndarray, weights: np.ndarray, radius: float) -> np.ndarray:
     """(z₀, w) by sequential quadratic programs: everything is smooth."""
     start = robust_decisions(loss, 0.0)(Y, weights)
     omega, logs = loss.return_weight, np.log(weights)

@@ -1,11 +1,10 @@
 """Hedgerow's own entries: what a user gets, and what it is made of, one thing at a time.
 
-    defaults       ``RobustPolicy(loss)``
-    search         ``RobustPolicyCV(loss)`` on everybody's folds: penalty, epsilon, nominal, steps
-    cautious       the same search's most hedged candidate within one standard error of the best
-    unhedged       the forest on residuals, no adversary
-    empirical      the forest on rows as they are, no adversary, stopped when folds say so
-    network        two layers of ReLU, likewise
+defaults       ``RobustPolicy(loss)``
+search         ``RobustPolicyCV(loss)`` on everybody's folds: penalty, epsilon, nominal, steps
+unhedged       the forest on residuals, no adversary
+empirical      the forest on rows as they are, no adversary, stopped when folds say so
+network        two layers of ReLU, likewise
 """
 
 from __future__ import annotations
@@ -61,23 +60,12 @@ class Search(Policy):
 
     name: ClassVar[str] = "hedgerow, search"
     what: ClassVar[str] = "RobustPolicyCV(loss): penalty, epsilon, nominal, steps (14 settings)"
-    selection: ClassVar[str] = "best"
     settings: ClassVar[dict[str, Any]] = {}
 
     def estimator(self, problem: Problem, rows: int, seed: int) -> Any:
         """The search on the problem's folds."""
         folds = problem.folds(rows, seed)
-        return RobustPolicyCV(
-            problem.loss, cv=folds, selection=self.selection, random_state=seed, **self.settings
-        )
-
-
-class Cautious(Search):
-    """The most hedged candidate that cannot be told from the best."""
-
-    name: ClassVar[str] = "hedgerow, cautious"
-    what: ClassVar[str] = "the same search's most hedged candidate within a standard error"
-    selection: ClassVar[str] = "one-standard-error"
+        return RobustPolicyCV(problem.loss, cv=folds, random_state=seed, **self.settings)
 
 
 class Unhedged(Policy):
@@ -111,4 +99,4 @@ class Network(Search):
     settings: ClassVar[dict[str, Any]] = Empirical.settings | {"rules": [TwoLayer()]}
 
 
-METHODS = (Search(), Cautious(), Defaults(), Unhedged(), Empirical(), Network())
+METHODS = (Search(), Defaults(), Unhedged(), Empirical(), Network())

@@ -49,7 +49,7 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """"newsvendor", "two-stage" or "portfolio"; else the name of the loss."""
+        """ "newsvendor", "two-stage" or "portfolio"; else the name of the loss."""
         if isinstance(self.loss, Newsvendor):
             return "newsvendor"
         if isinstance(self.loss, RecourseLoss):

@@ -3,7 +3,8 @@
     scenarios at x:  m(x) + r_i,   r_i = y_i − m_{−i}(x_i) out of fold;   a W_2 ball around them
 
 With radius 0 it is the residual sample average ("ER-SAA"). The mean is linear (ridge) or a random
-forest; the radius is in standard deviations of the residuals.
+forest; the radius is in standard deviations of the residuals. A second entry takes the mean that
+hedgerow's own residual nominal predicts, which tells the mean's part in a result from the rule's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from hedgerow.forecasts import StackedRegressor
 from hedgerow_studies.rivals.method import Decide, Method, Problem, Setting
 from hedgerow_studies.rivals.programs import robust_decisions
 
@@ -32,6 +34,7 @@ class ResidualRobust(Method):
 
     name: ClassVar[str] = "residual DRO"
     what: ClassVar[str] = "mean (ridge or forest) and residuals, in a Wasserstein ball of order 2"
+    means: ClassVar[tuple[str, ...]] = ("linear", "forest")
     most_rows: ClassVar[int | None] = 5_000
 
     def programs(self, problem: Problem) -> bool:
@@ -39,8 +42,8 @@ class ResidualRobust(Method):
         return problem.kind != "newsvendor"
 
     def grid(self, problem: Problem) -> Sequence[Setting]:
-        """Two means, five radii."""
-        return [{"mean": mean, "radius": r} for mean in ("linear", "forest") for r in RADII]
+        """Means and five radii."""
+        return [{"mean": mean, "radius": r} for mean in self.means for r in RADII]
 
     def learn(
         self, problem: Problem, X: np.ndarray, Y: np.ndarray, setting: Setting, seed: int
@@ -96,11 +99,22 @@ class _Predicted:
         return scenarios if support is None else np.clip(scenarios, *support)
 
 
+class ResidualRobustIndex(ResidualRobust):
+    """The same around the mean of hedgerow's residual nominal."""
+
+    name: ClassVar[str] = "residual DRO, hedgerow's mean"
+    what: ClassVar[str] = "the same around the mean of hedgerow's own residual nominal"
+    means: ClassVar[tuple[str, ...]] = ("stacked",)
+    most_rows: ClassVar[int | None] = 2_000
+
+
 def mean_model(kind: str, seed: int) -> Any:
-    """A regressor of outcomes: ridge with its penalty by leave-one-out, or a random forest."""
+    """A regressor of outcomes: ridge, a random forest, or hedgerow's own ("stacked")."""
+    if kind == "stacked":
+        return StackedRegressor()
     if kind == "linear":
         return make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 3, 11)))
     return RandomForestRegressor(TREES, min_samples_leaf=5, max_features=1 / 3, random_state=seed)
 
 
-METHODS = (ResidualRobust(),)
+METHODS = (ResidualRobust(), ResidualRobustIndex())

@@ -89,9 +89,7 @@ class _Program:
             self.constant, (1, in_z.shape[1]), order="C"
         )
         fixed = constant / self.unit + scaled @ in_y.T
-        constraints = [
-            losses >= fixed[:, k] + orders @ slope for k, slope in enumerate(in_z)
-        ] + [
+        constraints = [losses >= fixed[:, k] + orders @ slope for k, slope in enumerate(in_z)] + [
             cp.norm(cp.hstack([self.slopes.T @ slope, in_y[k]])) <= steepest
             for k, slope in enumerate(in_z)
         ]
