@@ -111,7 +111,7 @@ class BakeryCourse(SeriesCourse):
 class PooledBakeryCourse(BakeryCourse):
     """All thirty series in one table."""
 
-    name: ClassVar[str] = "bakery, pooled"
+    name: ClassVar[str] = "bakery-pooled"
     what: ClassVar[str] = "thirty series in one table, in units of their means: 24,480 rows × 43"
 
     def rounds(self, scale: str) -> list[Cell]:

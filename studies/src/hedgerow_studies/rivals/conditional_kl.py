@@ -18,11 +18,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.preprocessing import StandardScaler
 
-from hedgerow.decisions import Box, Product
 from hedgerow.losses import MeanVariance, RecourseLoss
-from hedgerow.losses.recourse import minimise_mean
+from hedgerow.losses.recourse import bounds_of
 from hedgerow_studies.rivals.method import Decide, Method, Problem, Setting
-from hedgerow_studies.rivals.programs import newsvendor_costs, robust_decisions
+from hedgerow_studies.rivals.programs import descend, newsvendor_costs, robust_decisions
 from hedgerow_studies.rivals.searching import golden
 
 BANDWIDTHS, RADII = (0.15, 0.25, 0.4, 0.7), (0.0, 0.03, 0.2)
@@ -115,35 +114,32 @@ def _newsvendor(
     return golden(value, *ends)[0][:, None]
 
 
-def _two_stage(loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float) -> np.ndarray:
-    """First-stage decision by cutting planes in (z, α), one cut of the whole at a time."""
+def _two_stage(
+    loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float
+) -> np.ndarray:
+    """First-stage decision by descent in (z, log α) from the sample average's on."""
     constant, in_y, in_z = loss.recourse.pieces()
     levels = constant + Y @ in_y.T
     start = robust_decisions(loss, 0.0)(Y, weights)
     spread = float(np.std(loss(start, Y))) or 1.0
+    unit = float(np.std(Y, axis=0).max()) or 1.0
     rows, logs = np.arange(len(Y)), np.log(weights)
 
-    def evaluate(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
+        alpha = spread * np.exp(point[-1])
         scores = levels + in_z @ point[:-1]
         best = np.argmax(scores, axis=1)
-        losses, alpha = scores[rows, best], point[-1]
+        losses = scores[rows, best]
         together = logsumexp(losses / alpha + logs)
         share = np.exp(losses / alpha + logs - together)
-        in_alpha = radius + together - share @ losses / alpha
         value = alpha * (radius + together)
-        return np.array([value]), np.append(share @ in_z[best], in_alpha)[None]
+        return float(value), np.append(share @ in_z[best], value - share @ losses)
 
-    decision_set = loss.decisions_for(Y.shape[1])
-    alphas = Box(np.array([COLDEST * spread]), np.array([HOTTEST * spread]))
-    unit = float(np.std(Y, axis=0).max()) or 1.0
-    found = minimise_mean(
-        evaluate,
-        np.ones(1),
-        Product(decision_set, alphas),
-        np.array([unit] * len(start) + [spread]),
-        np.append(start, spread / np.sqrt(2 * radius)),
-    )
-    return found[:-1]
+    low, high = bounds_of(loss.decisions_for(Y.shape[1]))
+    coldest, hottest = np.log([COLDEST, HOTTEST])
+    first = np.append(start, np.clip(-0.5 * np.log(2 * radius), coldest, hottest))
+    ends = np.column_stack([np.append(low, coldest), np.append(high, hottest)])
+    return descend(evaluate, first, np.append(np.full(len(start), unit), 1.0), ends)[:-1]
 
 
 def _portfolio(loss: MeanVariance, Y: np.ndarray, weights: np.ndarray, radius: float) -> np.ndarray:

@@ -47,7 +47,7 @@ class Policy(Method):
 class Defaults(Policy):
     """No choice at all."""
 
-    name: ClassVar[str] = "hedgerow, defaults"
+    name: ClassVar[str] = "hedgerow defaults"
     what: ClassVar[str] = "RobustPolicy(loss), nothing chosen"
 
     def estimator(self, problem: Problem, rows: int, seed: int) -> Any:
@@ -58,7 +58,7 @@ class Defaults(Policy):
 class Search(Policy):
     """The library's own search."""
 
-    name: ClassVar[str] = "hedgerow, search"
+    name: ClassVar[str] = "hedgerow search"
     what: ClassVar[str] = "RobustPolicyCV(loss): penalty, epsilon, nominal, steps (14 settings)"
     settings: ClassVar[dict[str, Any]] = {}
 
@@ -71,7 +71,7 @@ class Search(Policy):
 class Unhedged(Policy):
     """The forest on a distribution of residuals, without an adversary."""
 
-    name: ClassVar[str] = "hedgerow, unhedged"
+    name: ClassVar[str] = "hedgerow unhedged"
     what: ClassVar[str] = "forest on predicted means and residuals, no adversary"
 
     def estimator(self, problem: Problem, rows: int, seed: int) -> Any:
@@ -82,7 +82,7 @@ class Unhedged(Policy):
 class Empirical(Search):
     """The forest on rows as they are, stopped early."""
 
-    name: ClassVar[str] = "hedgerow, empirical risk"
+    name: ClassVar[str] = "hedgerow empirical risk"
     what: ClassVar[str] = "forest on rows as they are, no adversary, steps chosen"
     settings: ClassVar[dict[str, Any]] = {
         "penalties": (math.inf,),

@@ -8,8 +8,7 @@ quantile plus s with value  SAA + hbτ/4 + ρ²/τ,  so τ = 2ρ/√(hb) and
 
     z = quantile + (b − h)·ρ / (2√(hb)).
 
-**A second stage** Ψ = max_k a_k + b_k·y + d_k·z: Σ w_i max_k(… + ‖b_k‖²τ/4) + ρ²/τ over (z, τ), by
-cutting planes. **Mean–variance**: only r = w·y matters, which moves within ρ‖w‖, and with
+**A second stage** Ψ = max_k a_k + b_k·y + d_k·z: Σ w_i max_k(… + ‖b_k‖²τ/4) + ρ²/τ over (z, τ). **Mean–variance**: only r = w·y matters, which moves within ρ‖w‖, and with
 c = z₀ + ω/2 the value is (√Σ w_i(r_i − c)² + ρ‖w‖)² − ω z₀ − ω²/4, a cone program.
 
 Outcomes are free to leave their support, which bounds the cost from above and keeps it closed form.
@@ -23,13 +22,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
-from hedgerow.decisions import Box, Product
 from hedgerow.losses import Loss, MeanVariance, Newsvendor, RecourseLoss
-from hedgerow.losses.recourse import minimise_mean
+from hedgerow.losses.recourse import bounds_of, minimise_mean
 
 LEAST_SHARE = 1e-4
-"""Of τ's own scale: below it ρ²/τ is a wall that cutting planes meet head-on."""
+"""Of τ's own scale: below it ρ²/τ is a wall."""
 
 DecideFor = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Scenarios (n, outcomes) and weights (n,) with sum 1 to the decision (decisions,)."""
@@ -47,7 +46,7 @@ def robust_decisions(loss: Loss, radius: float) -> DecideFor:
 
 
 def newsvendor_costs(loss: Loss) -> tuple[float, float]:
-    """h and b of a newsvendor of one product."""
+    """H and b of a newsvendor of one product."""
     known: Any = loss
     return float(np.ravel(known.holding)[0]), float(np.ravel(known.stockout)[0])
 
@@ -72,7 +71,7 @@ def newsvendor_decision(
 def two_stage_decision(
     loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float
 ) -> np.ndarray:
-    """Return what is best in the first stage, by cutting planes in (z, τ)."""
+    """Return what is best in the first stage: cutting planes, then descent in (z, τ)."""
     constant, in_y, in_z = loss.recourse.pieces()
     levels = constant + Y @ in_y.T
     steep = np.sum(in_y**2, axis=1) / 4
@@ -90,19 +89,45 @@ def two_stage_decision(
     if radius == 0:
         return plain
     tau = 2 * radius / np.sqrt(max(float(steep.max()) * 4, 1e-300))
-    least = LEAST_SHARE * tau
 
-    def evaluate_robust(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z, t = point[:-1], max(float(point[-1]), least)
+    def evaluate_robust(point: np.ndarray) -> tuple[float, np.ndarray]:
+        z, t = point[:-1], float(point[-1])
         scores = levels + in_z @ z + steep * t
         best = np.argmax(scores, axis=1)
-        in_t = steep[best] - radius**2 / t**2
-        return scores[rows, best] + radius**2 / t, np.column_stack([in_z[best], in_t])
+        value = weights @ scores[rows, best] + radius**2 / t
+        return value, np.append(weights @ in_z[best], weights @ steep[best] - radius**2 / t**2)
 
-    both = Product(decision_set, Box(np.array([least]), np.array([1e3 * tau])))
-    units = np.append(np.broadcast_to(unit, len(plain)), tau)
-    found = minimise_mean(evaluate_robust, weights, both, units, np.append(plain, tau))
-    return found[:-1]
+    units = np.append(np.full(len(plain), unit), tau)
+    low, high = bounds_of(decision_set)
+    ends = np.column_stack([np.append(low, LEAST_SHARE * tau), np.append(high, np.inf)])
+    return descend(evaluate_robust, np.append(plain, tau), units, ends)[:-1]
+
+
+def descend(
+    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    units: np.ndarray,
+    ends: np.ndarray,
+) -> np.ndarray:
+    """Minimise a convex function of a few numbers by sequential quadratic programs.
+
+    Means over many rows are nearly smooth; where steps end at the kink of one row, the best point
+    that was met is returned. It takes a tenth of the time of cutting planes, which have to build a
+    curve out of lines; the tests hold it against cone programs.
+    """
+    size = abs(evaluate(start)[0]) or 1.0
+    met: list[tuple[float, np.ndarray]] = []
+
+    def value(point: np.ndarray) -> tuple[float, np.ndarray]:
+        found, slope = evaluate(point * units)
+        met.append((found, point * units))
+        return found / size, slope * units / size
+
+    limits = (ends / units[:, None]).tolist()
+    minimize(
+        value, start / units, jac=True, bounds=limits, method="SLSQP", options={"maxiter": 40}
+    )
+    return min((one for one in met if np.isfinite(one[0])), key=lambda one: one[0])[1]
 
 
 def loss_start(loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, unit: float) -> Any:

@@ -187,6 +187,7 @@ class QuantileForest(QuantileMethod):
 
     name: ClassVar[str] = "quantile forest"
     what: ClassVar[str] = "quantiles of outcomes that share leaves (quantile-forest)"
+    most_rows: ClassVar[int | None] = 5_000
     needs: ClassVar[tuple[str, ...]] = ("quantile_forest",)
 
     def grid(self, problem: Problem) -> Sequence[Setting]:

@@ -102,7 +102,7 @@ class _Predicted:
 class ResidualRobustIndex(ResidualRobust):
     """The same around the mean of hedgerow's residual nominal."""
 
-    name: ClassVar[str] = "residual DRO, hedgerow's mean"
+    name: ClassVar[str] = "residual DRO (hedgerow's mean)"
     what: ClassVar[str] = "the same around the mean of hedgerow's own residual nominal"
     means: ClassVar[tuple[str, ...]] = ("stacked",)
     most_rows: ClassVar[int | None] = 2_000

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from hedgerow.losses import MeanVariance
 from hedgerow_studies.rivals.method import Decide, Method, Problem, Setting, on_simplex
 
-STEPS, BATCH, RATE, ITERATIONS = (0, 100, 300), 32, 0.01, 60
+STEPS, BATCH, RATE, ITERATIONS = (0, 50, 150), 32, 0.01, 60
 RIDGES = (1.0, 100.0, 10_000.0)
 
 
@@ -43,35 +43,71 @@ class SPOPlus(Method):
         self, problem: Problem, X: np.ndarray, Y: np.ndarray, setting: Setting, seed: int
     ) -> Decide:
         """Predict by least squares, then descend the bound of the regret."""
+        return self.learn_each(problem, X, Y, [setting], seed)[0]
+
+    def learn_each(
+        self,
+        problem: Problem,
+        X: np.ndarray,
+        Y: np.ndarray,
+        settings: Sequence[Setting],
+        seed: int,
+    ) -> list[Decide]:
+        """Descend once from each first prediction; fewer steps are on the way."""
         loss: Any = problem.loss
         if not isinstance(loss, MeanVariance):
             raise TypeError(f"SPO+ is written for MeanVariance, got {type(loss).__name__}.")
-        covariance = np.cov(Y, rowvar=False)
+        covariance, mean = np.cov(Y, rowvar=False), Y.mean(axis=0)
         scaler = StandardScaler().fit(X)
-        features = np.column_stack([scaler.transform(X), np.ones(len(X))])
-        first = Ridge(setting["ridge"]).fit(features[:, :-1], -loss.return_weight * Y)
-        slopes = np.column_stack([first.coef_, np.reshape(first.intercept_, (-1, 1))])
-        costs = -loss.return_weight * Y
+        features, costs = scaler.transform(X), -loss.return_weight * Y
         best = choose(costs, covariance)
-        draw = np.random.default_rng(seed)
-        size = float(np.std(costs))
-        moment, square = np.zeros_like(slopes), np.zeros_like(slopes)
-        for step in range(1, setting["steps"] + 1):
-            rows = draw.integers(len(X), size=BATCH)
-            guess = features[rows] @ slopes.T
-            slope = 2 * (best[rows] - choose(2 * guess - costs[rows], covariance))
-            gradient = slope.T @ features[rows] / BATCH
-            moment = 0.9 * moment + 0.1 * gradient
-            square = 0.999 * square + 0.001 * gradient**2
-            pace = RATE * size * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-            slopes = slopes - pace * moment / (np.sqrt(square) + 1e-8)
+        paths = {}
+        for ridge in dict.fromkeys(setting["ridge"] for setting in settings):
+            most = max(s["steps"] for s in settings if s["ridge"] == ridge)
+            first = Ridge(ridge).fit(features, costs)
+            slopes = np.column_stack([first.coef_, np.reshape(first.intercept_, (-1, 1))])
+            paths[ridge] = _descend(slopes, with_one(features), costs, best, covariance, most, seed)
 
-        def decide(contexts: np.ndarray) -> np.ndarray:
-            known = np.column_stack([scaler.transform(contexts), np.ones(len(contexts))])
-            held = choose(known @ slopes.T, covariance)
-            return np.column_stack([held @ Y.mean(axis=0), held])
+        def rule(slopes: np.ndarray) -> Decide:
+            def decide(contexts: np.ndarray) -> np.ndarray:
+                held = choose(with_one(scaler.transform(contexts)) @ slopes.T, covariance)
+                return np.column_stack([held @ mean, held])
 
-        return decide
+            return decide
+
+        return [rule(paths[setting["ridge"]][setting["steps"]]) for setting in settings]
+
+
+def _descend(
+    slopes: np.ndarray,
+    features: np.ndarray,
+    costs: np.ndarray,
+    best: np.ndarray,
+    covariance: np.ndarray,
+    steps: int,
+    seed: int,
+) -> list[np.ndarray]:
+    """Return the predictions after 0, 1, … steps of Adam."""
+    draw = np.random.default_rng(seed)
+    size = float(np.std(costs))
+    moment, square = np.zeros_like(slopes), np.zeros_like(slopes)
+    path = [slopes]
+    for step in range(1, steps + 1):
+        rows = draw.integers(len(features), size=BATCH)
+        guess = features[rows] @ slopes.T
+        slope = 2 * (best[rows] - choose(2 * guess - costs[rows], covariance))
+        gradient = slope.T @ features[rows] / BATCH
+        moment = 0.9 * moment + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        pace = RATE * size * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        slopes = slopes - pace * moment / (np.sqrt(square) + 1e-8)
+        path.append(slopes)
+    return path
+
+
+def with_one(features: np.ndarray) -> np.ndarray:
+    """Features, and a column of ones for the constant."""
+    return np.column_stack([features, np.ones(len(features))])
 
 
 def choose(costs: np.ndarray, covariance: np.ndarray) -> np.ndarray:

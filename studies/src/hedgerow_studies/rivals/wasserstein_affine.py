@@ -26,7 +26,7 @@ RADII = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6)
 class WassersteinAffine(Method):
     """An affine rule against the worst in a ball."""
 
-    name: ClassVar[str] = "Wasserstein, affine"
+    name: ClassVar[str] = "Wasserstein affine"
     what: ClassVar[str] = "affine rule, Wasserstein ball of order 1 on (x, y), a cone program"
     kinds: ClassVar[tuple[str, ...]] = ("newsvendor", "two-stage")
     why_not: ClassVar[str] = "an affine rule leaves the simplex"
@@ -111,7 +111,7 @@ class _Program:
 class EmpiricalAffine(WassersteinAffine):
     """The same without a ball."""
 
-    name: ClassVar[str] = "empirical risk, affine"
+    name: ClassVar[str] = "empirical risk affine"
     what: ClassVar[str] = "affine rule of least empirical risk, a linear program"
     radii: ClassVar[tuple[float, ...]] = (0.0,)
 

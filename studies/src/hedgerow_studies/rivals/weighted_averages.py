@@ -20,7 +20,7 @@ from hedgerow_studies.trials.baselines import LEAF_SIZES, NEIGHBOURS, WeightedSA
 class ForestWeights(Method):
     """Weights of a random forest."""
 
-    name: ClassVar[str] = "weighted SAA, forest"
+    name: ClassVar[str] = "weighted SAA (forest)"
     what: ClassVar[str] = "sample average weighted by a random forest's leaves"
     weights: ClassVar[str] = "forest"
     sizes: ClassVar[tuple[int, ...]] = LEAF_SIZES
@@ -46,7 +46,7 @@ class ForestWeights(Method):
 class NeighbourWeights(ForestWeights):
     """Equal weights on nearest neighbours."""
 
-    name: ClassVar[str] = "weighted SAA, neighbours"
+    name: ClassVar[str] = "weighted SAA (neighbours)"
     what: ClassVar[str] = "sample average of the nearest neighbours"
     weights: ClassVar[str] = "neighbours"
     sizes: ClassVar[tuple[int, ...]] = NEIGHBOURS
