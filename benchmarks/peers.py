@@ -7,8 +7,8 @@ figures are medians of wall time, so ratios within one table compare. Nothing is
 between processes unless the row says so.
 
     hedgerow                 the defaults; and rows as they are, the same forest and hedge
-    Algorithm 1, PyTorch     the paper's forest (20 trees, depth 5) and its printed recursion, eager:
-                             300 passes in batches of 64, order 2, penalty 0.4 and epsilon 0.2
+    Algorithm 1, PyTorch     the paper's forest (20 trees, depth 5) and its printed recursion,
+                             eager, 300 passes in batches of 64, order 2, penalty 0.4, epsilon 0.2
     skwdro                   robustified pinball loss of an affine rule, its own solver and rates
     dro, Sinkhorn            affine rule; it has no pinball loss, so absolute deviations
     dro, Wasserstein         the same by a cone program

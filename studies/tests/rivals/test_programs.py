@@ -279,7 +279,9 @@ def test_a_divergence_around_weights_is_its_exponential_cone_program(loads, kind
 def test_a_box_is_hedged_against_at_its_corners():
     problem = Problem(capacity())
     mean, half = np.array([6.0, 9.0]), np.array([2.0, 1.0])
-    corners = np.array([[mean[0] + i * half[0], mean[1] + j * half[1]] for i in (-1, 1) for j in (-1, 1)])
+    corners = np.array(
+        [[mean[0] + i * half[0], mean[1] + j * half[1]] for i in (-1, 1) for j in (-1, 1)]
+    )
     found = box_decision(problem, mean, half)
     worst = np.max(problem.loss(found, corners))
     draw = np.random.default_rng(0)
@@ -293,9 +295,7 @@ def test_a_conformal_quantile_holds_its_share():
     assert conformal_quantile(scores, 0.1) == 90.0
     assert conformal_quantile(scores, 0.001) == 99.0
     draw = np.random.default_rng(0)
-    inside = [
-        draw.normal() <= conformal_quantile(draw.normal(size=50), 0.2) for _ in range(4_000)
-    ]
+    inside = [draw.normal() <= conformal_quantile(draw.normal(size=50), 0.2) for _ in range(4_000)]
     assert 0.78 < np.mean(inside) < 0.84  # 41/51 ± three standard errors
 
 

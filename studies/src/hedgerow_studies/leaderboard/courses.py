@@ -5,8 +5,9 @@ each one history to learn from and a judge, who turns a rule into costs. A cost 
 
     (c − floor) / (c of the best constant decision − floor),
 
-floor what nobody can go below: the oracle's loss where the truth is known, hindsight for portfolios,
-0 elsewhere. So 1 is what ignoring the context costs, and 0 what knowing everything would.
+floor what nobody can go below: the oracle's loss where the truth is known, hindsight for
+portfolios, 0 elsewhere. So 1 is what ignoring the context costs, and 0 what knowing everything
+would.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Standings: from costs by cell to ranks, relative costs, paired differences and coverage.
 
 A round counts once every method that can do the course has been tried in it. Costs are put in the
-course's unit (``courses``). A method's **rank** is averaged over the rounds of a course, ties shared,
-a failure last; its **mean rank** over courses, each counted once, and a course that it cannot do
-counts as last: a method for everything is worth something. Beside it stands the mean over the
-courses that it does.
+course's unit (``courses``). A method's **rank** is averaged over the rounds of a course, ties
+shared, a failure last; its **mean rank** over courses, each counted once, and a course that it
+cannot do counts as last: a method for everything is worth something. Beside it stands the mean over
+the courses that it does.
 
 **Differences** to the course's best method are paired: over rounds where there are at least five,
 else over the blocks (weeks) of its rounds; ± is 1.96 standard errors. The best was picked with the

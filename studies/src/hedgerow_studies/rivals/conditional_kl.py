@@ -114,9 +114,7 @@ def _newsvendor(
     return golden(value, *ends)[0][:, None]
 
 
-def _two_stage(
-    loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float
-) -> np.ndarray:
+def _two_stage(loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: float) -> np.ndarray:
     """First-stage decision by descent in (z, log α) from the sample average's on."""
     constant, in_y, in_z = loss.recourse.pieces()
     levels = constant + Y @ in_y.T

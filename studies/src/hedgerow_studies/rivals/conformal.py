@@ -5,9 +5,9 @@
 
 q is the (1 − α) quantile of the scores of rows that the prediction had not seen (five folds), so a
 region holds the outcome with a probability of about 1 − α; what is decided is best for the worst
-outcome in it. That is closed form for a newsvendor, (h·low + b·high)/(h + b), a small linear program
-for a second stage, and a cone program for a portfolio: with d = q‖S^{1/2}w‖ and M = ω/2 the worst
-of −ωr + (r − z₀)² at its best z₀ is −ω w·m + (2Md if d ≤ M, else d² + M²).
+outcome in it. That is closed form for a newsvendor, (h·low + b·high)/(h + b), a small linear
+program for a second stage, and a cone program for a portfolio: with d = q‖S^{1/2}w‖ and M = ω/2
+the worst of −ωr + (r − z₀)² at its best z₀ is −ω w·m + (2Md if d ≤ M, else d² + M²).
 """
 
 from __future__ import annotations

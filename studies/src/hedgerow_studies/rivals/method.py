@@ -49,7 +49,7 @@ class Problem:
 
     @property
     def kind(self) -> str:
-        """ "newsvendor", "two-stage" or "portfolio"; else the name of the loss."""
+        """Newsvendor, two-stage or portfolio; else the name of the loss."""
         if isinstance(self.loss, Newsvendor):
             return "newsvendor"
         if isinstance(self.loss, RecourseLoss):
@@ -98,8 +98,8 @@ class Method(ABC):
     """Base of methods (abstract).
 
     ``what`` is said of it in one line, ``kinds`` are the problems that it can do, ``needs`` names
-    packages beyond those that are always there, and ``most_rows`` is the longest history that it can
-    learn from in reasonable time.
+    packages beyond those that are always there, and ``most_rows`` is the longest history that it
+    can learn from in reasonable time.
     """
 
     name: ClassVar[str]

@@ -8,8 +8,9 @@ quantile plus s with value  SAA + hbτ/4 + ρ²/τ,  so τ = 2ρ/√(hb) and
 
     z = quantile + (b − h)·ρ / (2√(hb)).
 
-**A second stage** Ψ = max_k a_k + b_k·y + d_k·z: Σ w_i max_k(… + ‖b_k‖²τ/4) + ρ²/τ over (z, τ). **Mean–variance**: only r = w·y matters, which moves within ρ‖w‖, and with
-c = z₀ + ω/2 the value is (√Σ w_i(r_i − c)² + ρ‖w‖)² − ω z₀ − ω²/4, a cone program.
+**A second stage** Ψ = max_k a_k + b_k·y + d_k·z: Σ w_i max_k(… + ‖b_k‖²τ/4) + ρ²/τ over (z, τ).
+**Mean–variance**: only r = w·y matters, which moves within ρ‖w‖, and with c = z₀ + ω/2 the value is
+(√Σ w_i(r_i − c)² + ρ‖w‖)² − ω z₀ − ω²/4, a cone program.
 
 Outcomes are free to leave their support, which bounds the cost from above and keeps it closed form.
 Radii are in the outcomes' units, whatever their columns.
@@ -124,9 +125,7 @@ def descend(
         return found / size, slope * units / size
 
     limits = (ends / units[:, None]).tolist()
-    minimize(
-        value, start / units, jac=True, bounds=limits, method="SLSQP", options={"maxiter": 40}
-    )
+    minimize(value, start / units, jac=True, bounds=limits, method="SLSQP", options={"maxiter": 40})
     return min((one for one in met if np.isfinite(one[0])), key=lambda one: one[0])[1]
 
 

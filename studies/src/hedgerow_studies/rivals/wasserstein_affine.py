@@ -1,7 +1,7 @@
-"""Affine rules in a Wasserstein ball of order 1 around the history (Mohajerin Esfahani & Kuhn 2018).
+"""Affine rules in a Wasserstein ball of order 1 (Mohajerin Esfahani & Kuhn 2018).
 
-With z = A x + c each piece of the loss is affine in (x, y), so without bounds on them the worst mean
-within a ball of radius ε is the history's plus the steepest piece:
+With z = A x + c each piece of the loss is affine in (x, y), so without bounds on them the worst
+mean within a ball of radius ε around the history is the history's plus the steepest piece:
 
     min  (1/N) Σ_i max_k (a_k + b_k·y_i + d_k·(A x_i + c))  +  ε · max_k ‖(Aᵀd_k, b_k)‖₂
 
@@ -63,7 +63,7 @@ class WassersteinAffine(Method):
 
 
 def pieces_of(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Constants (k,), slopes in y and slopes in z of a loss that is a maximum of affine functions."""
+    """Constants (k,), slopes in y and in z of a loss that is a maximum of affine functions."""
     if problem.kind == "newsvendor":
         holding, stockout = newsvendor_costs(problem.loss)
         in_z = np.array([[holding], [-stockout]])
