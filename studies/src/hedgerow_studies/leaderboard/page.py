@@ -76,8 +76,8 @@ def page(plan: Plan, standings: list[CourseStanding], ranked: list[Overall]) -> 
         overall_table(ranked, len(standings)),
         "Rank: averaged over a course's rounds, then over courses; a course that a method cannot "
         "do counts as last in the first column and not at all in the second. Cost: relative, "
-        "averaged over the courses done. Seconds: median over courses of the processor's, choosing and "
-        "learning.\n",
+        "averaged over the courses done. Seconds: median over courses of the processor's, "
+        "choosing and learning.\n",
         *(_course_part(plan, standing) for standing in standings),
         "## What was not done\n",
         _reasons(plan, standings),

@@ -50,7 +50,7 @@ class ConditionalKL(Method):
         self, problem: Problem, X: np.ndarray, Y: np.ndarray, setting: Setting, seed: int
     ) -> Decide:
         """Keep the history; weigh it where a context is given."""
-        scaler = StandardScaler().fit(X)
+        scaler: Any = StandardScaler().fit(X)
         known = scaler.transform(X)
         sample = known[np.linspace(0, len(known) - 1, min(len(known), 300)).astype(int)]
         gaps = cdist(sample, sample)
@@ -128,7 +128,7 @@ def _two_stage(loss: RecourseLoss, Y: np.ndarray, weights: np.ndarray, radius: f
         scores = levels + in_z @ point[:-1]
         best = np.argmax(scores, axis=1)
         losses = scores[rows, best]
-        together = logsumexp(losses / alpha + logs)
+        together = float(logsumexp(losses / alpha + logs))  # pyright: ignore[reportArgumentType]
         share = np.exp(losses / alpha + logs - together)
         value = alpha * (radius + together)
         return float(value), np.append(share @ in_z[best], value - share @ losses)
@@ -151,7 +151,7 @@ def _portfolio(loss: MeanVariance, Y: np.ndarray, weights: np.ndarray, radius: f
         level, held, alpha = point[0], point[1:-1], spread * np.exp(point[-1])
         r = Y @ held
         losses = (r - level) ** 2 - omega * r
-        together = logsumexp(losses / alpha + logs)
+        together = float(logsumexp(losses / alpha + logs))  # pyright: ignore[reportArgumentType]
         share = np.exp(losses / alpha + logs - together)
         off = 2 * (r - level)
         slope = np.concatenate(

@@ -18,13 +18,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.model_selection import cross_val_predict
 
 from hedgerow.losses import MeanVariance
 from hedgerow.losses.recourse import bounds_of
 from hedgerow_studies.rivals.method import Decide, Method, Problem, Setting
 from hedgerow_studies.rivals.programs import newsvendor_costs
-from hedgerow_studies.rivals.residual_robust import mean_model
+from hedgerow_studies.rivals.residual_robust import held_out_means, mean_model
 from hedgerow_studies.rivals.wasserstein_affine import pieces_of
 
 MISSED = (0.6, 0.4, 0.2, 0.1, 0.05, 0.02)
@@ -62,7 +61,7 @@ class Conformal(Method):
         target = Y[:, 0] if Y.shape[1] == 1 else Y
         learned = {}
         for kind in dict.fromkeys(setting["mean"] for setting in settings):
-            guess = cross_val_predict(mean_model(kind, seed), X, target, cv=5).reshape(Y.shape)
+            guess = held_out_means(mean_model(kind, seed), X, Y)
             learned[kind] = mean_model(kind, seed).fit(X, target), Y - guess
 
         def rule(setting: Setting) -> Decide:
@@ -150,7 +149,8 @@ def _ellipsoid_program(assets: int) -> dict[str, Any]:
     root, gain = cp.Parameter((assets, assets)), cp.Parameter(assets)
     omega = cp.Parameter(nonneg=True)
     cost = cp.Minimize(-gain @ w + omega * (u + v) + cp.square(v))
-    problem = cp.Problem(cost, [cp.sum(w) == 1, cp.norm(root @ w) <= u + v, u <= omega / 2])
+    limits: Any = [cp.sum(w) == 1, cp.norm(root @ w) <= u + v, u <= omega / 2]
+    problem = cp.Problem(cost, limits)
     return {"problem": problem, "w": w, "root": root, "gain": gain, "omega": omega}
 
 

@@ -72,8 +72,7 @@ class _Predicted:
         self.problem = problem
         model = mean_model(kind, seed)
         target = Y[:, 0] if Y.shape[1] == 1 else Y
-        guess = cross_val_predict(model, X, target, cv=5).reshape(Y.shape)
-        self.residuals = Y - guess
+        self.residuals = Y - held_out_means(model, X, Y)
         self.model = model.fit(X, target)
         if problem.kind != "newsvendor" and len(Y) > MOST_SCENARIOS:
             places = np.linspace(0, len(Y) - 1, MOST_SCENARIOS).astype(int)
@@ -106,6 +105,12 @@ class ResidualRobustIndex(ResidualRobust):
     what: ClassVar[str] = "the same around the mean of hedgerow's own residual nominal"
     means: ClassVar[tuple[str, ...]] = ("stacked",)
     most_rows: ClassVar[int | None] = 2_000
+
+
+def held_out_means(model: Any, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Predict rows that the model had not seen, in five folds."""
+    target = Y[:, 0] if Y.shape[1] == 1 else Y
+    return np.asarray(cross_val_predict(model, X, target, cv=5)).reshape(Y.shape)
 
 
 def mean_model(kind: str, seed: int) -> Any:

@@ -58,7 +58,7 @@ class SPOPlus(Method):
         if not isinstance(loss, MeanVariance):
             raise TypeError(f"SPO+ is written for MeanVariance, got {type(loss).__name__}.")
         covariance, mean = np.cov(Y, rowvar=False), Y.mean(axis=0)
-        scaler = StandardScaler().fit(X)
+        scaler: Any = StandardScaler().fit(X)
         features, costs = scaler.transform(X), -loss.return_weight * Y
         best = choose(costs, covariance)
         paths = {}

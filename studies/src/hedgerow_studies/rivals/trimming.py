@@ -15,7 +15,7 @@ root of their number, in standard deviations of the outcomes, as is the budget b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -55,7 +55,7 @@ class Trimming(Method):
     ) -> Decide:
         """Keep the history; decide where a context is given."""
         unit = float(np.mean(np.std(Y, axis=0))) or 1.0
-        scaler = StandardScaler().fit(X)
+        scaler: Any = StandardScaler().fit(X)
         known = scaler.transform(X)
         count = min(setting["neighbours"], len(Y))
 

@@ -53,7 +53,7 @@ class WassersteinAffine(Method):
         seed: int,
     ) -> list[Decide]:
         """State the program once, solve it for each radius."""
-        scaler = StandardScaler().fit(X)
+        scaler: Any = StandardScaler().fit(X)
         program = _Program(problem, scaler.transform(X), Y)
 
         def rule(slopes: np.ndarray, constant: np.ndarray) -> Decide:
