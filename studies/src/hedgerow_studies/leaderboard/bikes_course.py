@@ -31,7 +31,7 @@ from hedgerow_studies.trials.real_series import BIKES
 READY, USE, LOST, UNIT = (0.7, 0.15), (0.0, 0.6), 2.0, 100.0
 PERIODS = {"morning": (6, 11), "evening": (15, 20)}
 BEGINS, ENDS = "2018-09-01", "2019-09-01"
-SINCE = {"tiny": "2018-05-01", "quick": "2017-09-01", "full": "2016-09-01"}
+SINCE = {"tiny": "2018-05-01", "quick": "2016-09-01", "full": "2016-09-01"}
 LAGS, WINDOW, DELAY = (7, 14), 28, 7
 
 
