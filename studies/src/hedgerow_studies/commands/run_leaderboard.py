@@ -11,7 +11,6 @@ from hedgerow_studies.leaderboard.contest import Plan, courses
 from hedgerow_studies.leaderboard.page import standings_of, write_page
 from hedgerow_studies.leaderboard.standings import overall
 from hedgerow_studies.rivals import catalogue
-from hedgerow_studies.rivals.constant import CONSTANT
 from hedgerow_studies.running import Engine
 
 
@@ -71,7 +70,7 @@ def tell(plan: Plan, out: Path) -> None:
     entries = plan.entries(out / "cells")
     path = write_page(plan, entries, out)
     standings = standings_of(plan, entries)
-    ranked = overall(standings, [name for name in plan.methods if name != CONSTANT])
+    ranked = overall(standings, plan.competing())
     rows = [
         [one.method, number(one.mean_rank), f"{one.courses} of {len(standings)}"] for one in ranked
     ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -129,7 +128,7 @@ class Plan:
                 continue
             contest, problem = Contest(name, self.folder, self.files), course.problem()
             for place, cell in enumerate(course.rounds(self.scale)):
-                for method in self._with_constant():
+                for method in self.competing():
                     if not known[method].cannot(problem, course.rows(cell)):
                         listed.append((place, contest, self._cell(cell, method)))
         return [(contest, cell) for _, contest, cell in sorted(listed, key=lambda one: one[0])]
@@ -168,8 +167,9 @@ class Plan:
                     said.setdefault(method, {})[name] = why
         return said
 
-    def _with_constant(self) -> Sequence[str]:
-        return self.methods if CONSTANT in self.methods else (*self.methods, CONSTANT)
+    def competing(self) -> list[str]:
+        """Methods in the catalogue's order, the constant decision among them: it is the unit."""
+        return [name for name in catalogue(self.files) if name in (*self.methods, CONSTANT)]
 
     def _cell(self, cell: Cell, method: str) -> Cell:
         """A method out of a file depends on what the file says."""

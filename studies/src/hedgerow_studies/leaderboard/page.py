@@ -56,7 +56,7 @@ def write_page(plan: Plan, entries: Sequence[Entry], out: Path) -> Path:
         raise ValueError(
             "There is no round yet that all methods have finished; run `hedgerow leaderboard run`."
         )
-    ranked = overall(standings, _methods(plan))
+    ranked = overall(standings, plan.competing())
     write_table(as_table(entries), out / "leaderboard.csv")
     save_figure(draw(standings, ranked), out / "leaderboard.png")
     path = out / "leaderboard.md"
@@ -149,15 +149,11 @@ def _described(plan: Plan) -> str:
     known = catalogue(plan.files)
     problems = {name: courses(plan.folder)[name].problem() for name in plan.courses}
     rows = []
-    for name in _methods(plan):
+    for name in plan.competing():
         method = known[name]
         grids = {len(method.grid(p)) for p in problems.values() if not method.cannot(p, 1)}
         rows.append([name, method.what, " or ".join(map(str, sorted(grids))) or "–"])
     return markdown_table(["method", "what", "settings"], rows)
-
-
-def _methods(plan: Plan) -> list[str]:
-    return [name for name in catalogue(plan.files) if name in plan.methods]
 
 
 def as_table(entries: Sequence[Entry]) -> pd.DataFrame:

@@ -42,8 +42,6 @@ class CourseStanding:
     differences : dict of (mean, half width), by method
         To the best method; the half width is NaN where there is too little to tell.
     failures : dict of (count, sentence), by method
-    chosen : dict of str, by method
-        Settings chosen in the first round.
     """
 
     course: str
@@ -55,7 +53,6 @@ class CourseStanding:
     seconds: dict[str, float]
     differences: dict[str, tuple[float, float]]
     failures: dict[str, tuple[int, str]]
-    chosen: dict[str, str]
 
     @property
     def best(self) -> str:
@@ -115,7 +112,6 @@ def course_standing(
         },
         differences={m: _difference(relative[m], best) for m in methods},
         failures=_failures(complete, methods),
-        chosen={m: str(complete[0][m].get("chosen", "")) for m in methods},
     )
 
 

@@ -12,7 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import hedgerow_studies.rivals as here
-from hedgerow_studies.rivals.method import MOST_SETTINGS, Method
+from hedgerow_studies.rivals.method import Method
 
 
 @cache
@@ -49,6 +49,3 @@ def from_file(path: str) -> tuple[Method, ...]:
             f"{path} must have a tuple METHODS of methods, as docs/leaderboard.md shows."
         )
     return tuple(methods)
-
-
-__all__ = ["MOST_SETTINGS", "catalogue", "from_file"]
