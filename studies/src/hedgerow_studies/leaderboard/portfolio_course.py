@@ -21,7 +21,7 @@ from hedgerow_studies.portfolio import Horizon, Market, latest_months, sp500_mar
 from hedgerow_studies.rivals.method import Decide, Problem
 
 WINDOW, HOLDING, RETURN_WEIGHT = 500, 21, 5.0
-DATES = {"tiny": 1, "quick": 3, "full": 12}
+DATES = {"tiny": 1, "quick": 2, "full": 12}
 
 
 class PortfolioCourse(Course):

@@ -23,7 +23,7 @@ from hedgerow_studies.trials import real_series
 from hedgerow_studies.trials.real_series import DISHES, Panel, tables
 
 HOLDING, STOCKOUT = 1.0, 3.0
-QUICK = 3
+QUICK = 2
 """Series of a quick run."""
 
 
