@@ -9,6 +9,7 @@ for name in (
     "row_counts",
     "hot_loop",
     "speed",
+    "peers",
     "scale",
     "quality",
     "restaurant",

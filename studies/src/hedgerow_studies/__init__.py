@@ -4,5 +4,6 @@
 ``worker_start``                       workers that end with the process that asked
 ``trials``, ``portfolio``              methods out of sample; a rolling backtest on market data
 ``paper``                              its figures and tables, recomputed
-``commands``                           ``hedgerow portfolio`` and ``hedgerow reproduce``
+``rivals``, ``leaderboard``            methods of several schools, compared on the same problems
+``commands``                           ``hedgerow portfolio``, ``reproduce`` and ``leaderboard``
 """

@@ -23,6 +23,7 @@ FAMILIES = {
     "trials": 3,
     "as_published": 1,
     "real_series": 1,
+    "leaderboard": 1,
 }
 """Kinds of studies. Raise a number when the same parameters and data come to mean other work."""
 LIBRARIES = ("jax", "equinox", "optax", "numpy", "scipy", "scikit-learn", "highspy")

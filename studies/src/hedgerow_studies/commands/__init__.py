@@ -1,4 +1,4 @@
-"""Commands that run a study, ``hedgerow portfolio`` and ``hedgerow reproduce``.
+"""Commands that run a study: ``hedgerow portfolio``, ``reproduce`` and ``leaderboard``.
 
-``signatures`` says what they take, ``run_portfolio`` and ``run_reproduce`` what they do.
+``signatures`` says what they take, ``run_portfolio`` and its siblings what they do.
 """

@@ -198,6 +198,80 @@ def reproduce(
         study.reproduce(names, "full" if full else "quick", out, chosen, files)
 
 
+class What(StrEnum):
+    """What to do with the leaderboard."""
+
+    list = "list"
+    run = "run"
+    page = "page"
+
+
+def leaderboard(
+    what: Annotated[
+        What,
+        typer.Argument(
+            metavar="list|run|page", help="What there is; compute what is missing; only the page."
+        ),
+    ],
+    problems: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Such as newsvendor,bikes; default: all.", **IN_STUDY),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Default: all. A name that ends in .py is a file with methods of your own.",
+            **IN_STUDY,
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="All rounds (hours), or a first look.")
+    ] = False,
+    data: Annotated[
+        Path,
+        typer.Option(metavar="FOLDER", help="Where the bakery's and the bikes' files are."),
+    ] = Path("../shared/data"),
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Processes; default: one per core.", min=1),
+    ] = None,
+    engine: Annotated[
+        EngineKind, typer.Option(metavar="NAME", help="local, or dask: a cluster.")
+    ] = EngineKind.local,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of a Dask scheduler; default: one is started here."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write into.")
+    ] = Path("hedgerow-leaderboard"),
+) -> None:
+    """Compare methods on contextual decision problems, synthetic and real.
+
+    Everybody learns from the same histories and chooses settings on the same folds. Results are
+    kept cell by cell: a run that was stopped goes on where it was when it is started again.
+    """
+    if scheduler is not None and engine != EngineKind.dask:
+        raise typer.BadParameter("needs --engine dask.", param_hint="--scheduler")
+    with guarded(STOPPED):
+        from joblib import cpu_count
+
+        from hedgerow.cli.work import prepare
+        from hedgerow_studies.commands import run_leaderboard as study
+        from hedgerow_studies.running import Engine
+
+        scale = "full" if full else "quick"
+        plan = study.plan_of(listed(problems), listed(methods), scale, str(data.resolve()))
+        if what == What.list:
+            study.show_list(plan)
+        elif what == What.page:
+            study.tell(plan, out)
+        else:
+            prepare()
+            study.compute(plan, out, Engine(engine.value, jobs or cpu_count(), scheduler))
+
+
 def both_or_neither(returns: Path | None, covariates: Path | None) -> None:
     """A market is two files."""
     if (returns is None) != (covariates is None):
