@@ -8,7 +8,7 @@ BENCH_INSTALLED := .venv/.installed-bench
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz lint bench clean chromium
+.PHONY: help demo test test-slow fuzz lint docs gallery wheel bench clean chromium
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,11 +31,21 @@ lint: $(INSTALLED) ## check style, formatting, types and the direction of import
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
 
+docs: $(INSTALLED) ## build the site into site/, to be opened from disk
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "The site is in site/: open site/index.html."
+
+gallery: $(INSTALLED) ## run the examples again and keep what they print and draw
+	@$(BIN)/python docs/building/gallery.py
+
+wheel: $(INSTALLED) ## build the wheel and try it in clean environments, on every Python from 3.11 on
+	@$(BIN)/nox
+
 bench: $(BENCH_INSTALLED) ## run the benchmarks (installs PyTorch for comparison)
 	@$(BIN)/python -m benchmarks
 
 clean: ## remove .venv, caches and build products
-	@rm -rf .venv build dist studies/dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .nox build dist site studies/dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests studies benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml studies/pyproject.toml

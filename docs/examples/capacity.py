@@ -1,4 +1,4 @@
-"""Capacity planning: how much of which power plant to hold ready, before load is known.
+"""How much of which power plant to hold ready.
 
 Base and peak plants are reserved the day before at a price per unit. When the load of the morning
 and of the evening is known, plants are dispatched at their running costs; what they cannot serve
@@ -9,6 +9,7 @@ is bought at a high price. Dispatch is a linear program, so this is a two-stage 
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -48,3 +49,13 @@ fixed = dispatch(np.broadcast_to(policy.units_.constant, (100, 2)), load[400:]).
 learned = -policy.score(temperature[400:], load[400:])
 print(f"on new days: {learned:.1f} a day, the best fixed capacities {fixed:.1f}")
 assert learned < fixed
+
+degrees = np.linspace(-5, 38, 100)
+base, peak = policy.predict(degrees[:, None]).T
+figure = Figure(figsize=(8, 4), layout="constrained")
+axes = figure.add_subplot(title="Capacity held ready, by tomorrow's temperature")
+axes.stackplot(degrees, base, peak, labels=["base plant", "peak plant"], alpha=0.5)
+axes.plot(temperature, load.max(axis=1), ".", color="0.3", markersize=3, label="highest load seen")
+axes.set(xlabel="temperature", ylabel="power", xlim=(-5, 38), ylim=(0, None))
+axes.legend(frameon=False, loc="upper left", ncols=3)
+hr.plots.save_figure(figure, "capacity.png")

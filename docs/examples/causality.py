@@ -8,6 +8,7 @@ gains on one it loses on the other.
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -15,22 +16,33 @@ feature = np.repeat(np.linspace(-1.5, 1.5, 10), 2)
 demand = 5 + 2 * feature + np.tile([-1.0, 1.0], 10)
 
 
-def slope(model, feature):
-    """How much more the best affine rule orders per unit of the feature."""
+def learned(model, feature):
+    """The best affine rule against this adversary: its decisions at features 0 and 1."""
     policy = hr.RobustPolicy(
         hr.Newsvendor(holding=1, stockout=1, decision_set=hr.Free(1)),
         model,
         hr.Affine(),
         solver=hr.SAA(nodes=hr.GaussQuadrature(64), tolerance=1e-13),  # to rounding
     ).fit(feature[:, None], demand)
-    at_zero, at_one = policy.predict([[0.0], [1.0]])
-    return at_one - at_zero
+    return policy.predict([[0.0], [1.0]])
 
-
-causal, plain = hr.CausalSinkhorn(penalty=1, epsilon=0.1), hr.Sinkhorn(penalty=1, epsilon=0.1)
-print(f"two outcomes per context:  causal {slope(causal, feature):.2f}  "
-      f"plain {slope(plain, feature):.2f}  (in truth 2)")  # fmt: skip
 
 unique = np.linspace(-1.5, 1.5, 20)  # every context once: nothing left to be blind to
-print(f"one outcome per context:   causal {slope(hr.CausalSinkhorn(1, 0.1), unique):.2f}  "
-      f"plain {slope(plain, unique):.2f}")  # fmt: skip
+models = {"causal": hr.CausalSinkhorn(1, 0.1), "plain": hr.Sinkhorn(1, 0.1)}
+figure = Figure(figsize=(8, 4), layout="constrained")
+panels = figure.subplots(1, 2, sharey=True)
+settings = {"two outcomes per context": feature, "one outcome per context": unique}
+for axes, (setting, contexts) in zip(panels, settings.items(), strict=True):
+    axes.plot(contexts, demand, "o", color="0.4", markersize=4, label="history")
+    slopes = {}
+    for (name, model), dashes in zip(models.items(), ("-", "--"), strict=True):
+        at_zero, at_one = learned(model, contexts)
+        slopes[name] = at_one - at_zero
+        ends = np.array([-1.5, 1.5])
+        axes.plot(ends, at_zero + slopes[name] * ends, dashes, label=f"{name} rule")
+    axes.set(title=setting, xlabel="feature", ylabel="order")
+    print(
+        f"{setting}: slope causal {slopes['causal']:.2f}, plain {slopes['plain']:.2f}, in truth 2"
+    )
+panels[0].legend(frameon=False, loc="upper left")
+hr.plots.save_figure(figure, "causality.png")

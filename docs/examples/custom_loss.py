@@ -1,4 +1,8 @@
-"""A loss of one's own: capacity paid for in advance, with a steep price for shedding load."""
+"""A cost of your own in seven lines.
+
+Capacity is paid for in advance, and shedding load has a steep price. Any function that JAX can
+differentiate, of one decision and one outcome, is a loss: it is trained, hedged and certified.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,3 +29,15 @@ policy = hr.RobustPolicy(
 for degrees in (5.0, 20.0, 38.0):
     print(f"at {degrees:4.1f} degrees reserve {policy.predict([[degrees]])[0]:6.1f} units")
 assert policy.predict([[38.0]])[0] > policy.predict([[20.0]])[0]
+
+figure = hr.plots.decision_curve(
+    policy,
+    temperature,
+    0,
+    load,
+    feature_label="temperature",
+    decision_label="units reserved",
+    outcome_label="load",
+    title="Capacity reserved, by temperature",
+)
+hr.plots.save_figure(figure, "custom_loss.png")

@@ -1,4 +1,4 @@
-"""How a decision changes with penalty and epsilon.
+"""What penalty and epsilon do to a decision.
 
 Demand rises with the temperature and is more uncertain on warm days. A small penalty lets the
 adversary move the data far: the rule becomes flatter, because tomorrow's temperature may be
@@ -46,7 +46,7 @@ for axes, title, policies in zip(panels, titles, (by_penalty, by_epsilon), stric
         title=title,
         ax=axes,
     )
-figure.savefig("hedging.png", dpi=150)
+hr.plots.save_figure(figure, "hedging.png")
 
 for name, policy in {"empirical risk": trusting, **by_penalty, **by_epsilon}.items():
     cold, warm = policy.predict([[10.0], [28.0]])

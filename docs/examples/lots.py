@@ -1,6 +1,11 @@
-"""Order steaks in boxes: which box count costs least, and what a planner would have done."""
+"""Orders in boxes: which number of boxes costs least.
+
+A supplier sells steaks by the dozen. The number of boxes is chosen by expected cost, with what is
+in the freezer taken into account, and compared with what planners do.
+"""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -45,3 +50,13 @@ print(
     f"by cost and nearest differ on {apart.sum()} of {len(apart)} days, too few to tell them apart"
 )
 assert np.all(placed.orders % BOX == 0)
+
+shown = np.arange(42)
+figure = Figure(figsize=(8, 4), layout="constrained")
+axes = figure.add_subplot(title="Six weeks of decisions, and the boxes they become")
+axes.bar(shown, placed.orders[shown], width=1.0, color="#0072B2", alpha=0.25, label="boxes bought")
+axes.plot(shown, decisions[shown], "_", color="#0072B2", markersize=9, label="decision")
+axes.plot(shown, demand[shown], "o", color="0.4", markersize=4, label="wanted")
+axes.set(xlabel="day", ylabel="portions of steak", yticks=np.arange(0, 5) * BOX, ylim=(0, 58))
+axes.legend(frameon=False, loc="upper left", ncols=3)
+hr.plots.save_figure(figure, "lots.png")

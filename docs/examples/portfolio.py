@@ -1,9 +1,11 @@
-"""Choose a portfolio from what the market looked like yesterday, and ask what it is worth.
+"""A portfolio for the market as it is today.
 
 A made-up market of four assets: the first pays when volatility is high, two others when it is low.
+The rule chooses weights from the volatility of the evening before, and says what it is worth.
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -37,3 +39,12 @@ careful = hr.RobustPolicy(tail, hedge, hr.SoftForest(trees=5), random_state=0)
 careful.fit(volatility[past, None], returns[past])
 at_risk, *weights = careful.predict([[16]])[0]
 print(f"by CVaR at 16: weights {np.round(weights, 2)}, value at risk {at_risk:.2f} %")
+
+levels = np.linspace(12, 38, 100)
+figure = Figure(figsize=(8, 4), layout="constrained")
+axes = figure.add_subplot(title="What to hold, by the volatility of the evening before")
+held = policy.predict(levels[:, None])[:, 1:]
+axes.stackplot(levels, held.T, labels=[f"asset {i + 1}" for i in range(4)], alpha=0.8)
+axes.set(xlabel="volatility", ylabel="share of the portfolio", ylim=(0, 1), xlim=(12, 38))
+axes.legend(loc="lower right", ncols=4)
+hr.plots.save_figure(figure, "portfolio.png")

@@ -1,6 +1,11 @@
-"""Order bread for every store of a bakery: features that never look ahead, one rule for all."""
+"""One rule for every shop of a bakery.
+
+Features made of past demand never look ahead of the day on which the order is placed, and one rule
+serves all series because it decides in units of each series' recent level.
+"""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import hedgerow as hr
 
@@ -70,3 +75,15 @@ print(rows.assign(order=orders(rows).round())[["store", "product", "date", "orde
 # ... which is what training makes of the same days later, to the last digit
 later = table[table["date"] == rows["date"].iloc[0]].reset_index(drop=True)
 assert rows.reset_index(drop=True).equals(later.drop(columns="demand"))
+
+largest = test.groupby(["store", "product"], observed=True)["demand"].mean().idxmax()
+shop = test[(test["store"] == largest[0]) & (test["product"] == largest[1])].head(56)
+shop = shop.assign(ordered=orders(shop))
+figure = Figure(figsize=(8, 4), layout="constrained")
+axes = figure.add_subplot(title="The largest series, eight weeks that were not trained on")
+axes.step(shop["date"], shop["ordered"], where="mid", label="ordered two days before")
+axes.plot(shop["date"], shop["demand"], "o", color="0.4", markersize=4, label="wanted")
+axes.set(xlabel="date", ylabel="pieces", ylim=(0, None))
+axes.legend(frameon=False, loc="upper left", ncols=2)
+axes.tick_params(axis="x", labelrotation=30)
+hr.plots.save_figure(figure, "time_features.png")

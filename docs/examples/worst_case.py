@@ -1,9 +1,10 @@
-"""Four worst cases of one newsvendor rule side by side: the paper's Figure 2.
+"""The worst world for a rule, under four ideas of “worst”.
 
-One covariate, 100 observations, and the best rule there is: the oracle that knows how demand
-depends on the covariate. Causality only matters where a context has several outcomes, and a
-continuous covariate never repeats: with the plain empirical distribution (a) and (b) would be
-exactly the same. So contexts are quantised to cells here (``AdaptedNominal``).
+One newsvendor rule, four adversaries side by side: the paper's Figure 2. One covariate, 100
+observations, and the best rule there is: the oracle that knows how demand depends on the covariate.
+Causality only matters where a context has several outcomes, and a continuous covariate never
+repeats: with the plain empirical distribution (a) and (b) would be exactly the same. So contexts
+are quantised to cells here (``AdaptedNominal``).
 
     python worst_case.py [figure.png]
 """

@@ -21,6 +21,8 @@ from jaxtyping import Float, Int
 from hedgerow import _checks
 from hedgerow._columns import column, days, grouped, per_row
 
+__all__ = ["same_weekday_quantile", "seasonal_naive"]
+
 _BLOCK = 2**20
 """Outcomes that are sorted in one go, so that many rows need little memory."""
 

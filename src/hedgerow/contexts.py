@@ -113,6 +113,12 @@ class Continuous(ContextKind):
     ----------
     columns : str, int, list of these or None
         Names or positions; None: all.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.CausalSinkhorn(penalty=3, contexts=[hr.contexts.Continuous(0)]).contexts[0].column
+    0
     """
 
     columns: Any = None
@@ -134,6 +140,12 @@ class Bounded(ContextKind):
         Names or positions; None: all.
     low, high : float
         The ends, in the data's units; infinite: none on that side.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> rain = hr.contexts.Bounded("rain", low=0)  # it never rains less than not at all
+    >>> model = hr.CausalSinkhorn(penalty=3, epsilon=0.1, contexts=[rain])
     """
 
     columns: Any = None
@@ -175,6 +187,11 @@ class Fixed(ContextKind):
     ----------
     columns : str, int, list of these or None
         Names or positions; None: all, so that only outcomes are moved.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> model = hr.CausalSinkhorn(penalty=3, epsilon=0.1, contexts=[hr.contexts.Fixed("weekday")])
     """
 
     columns: Any = None
@@ -200,6 +217,12 @@ class Categorical(ContextKind):
     values : (values, columns) or None
         What the columns may hold; None: those of a single column that the data hold, of several
         columns one 1 among zeros and whatever else the data hold.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> weekday = hr.contexts.Categorical(("Mon", "Tue", "Wed"), mismatch=4.0)
+    >>> model = hr.CausalSinkhorn(penalty=3, epsilon=0.1, contexts=[weekday])
     """
 
     columns: Any = None
@@ -314,6 +337,16 @@ def of(encoder: TableEncoder, X: Any, mismatch: float = 1.0) -> tuple[ContextKin
         What it made of the training rows.
     mismatch : float
         What a change of value costs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hedgerow as hr
+    >>> table = pd.DataFrame({"sky": ["clear", "rain", "clear"], "degrees": [21.0, 14.5, 18.0]})
+    >>> encoder = hr.TableEncoder().fit(table)
+    >>> kinds = hr.contexts.of(encoder, encoder.transform(table))
+    >>> sorted({type(kind).__name__ for kind in kinds})
+    ['Categorical', 'Continuous']
     """
     table = np.asarray(X, np.float64)
     names = list(encoder.get_feature_names_out())

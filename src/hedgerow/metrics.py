@@ -23,6 +23,22 @@ from jaxtyping import Shaped
 from hedgerow import _checks
 from hedgerow._columns import column, grouped, per_row
 
+__all__ = [
+    "InventoryFigures",
+    "InventorySummary",
+    "cvar",
+    "drawdown",
+    "fill_rate",
+    "inventory_summary",
+    "prescriptiveness",
+    "service_level",
+    "sharpe",
+    "stockouts",
+    "turnover",
+    "waste",
+    "waste_share",
+]
+
 
 def prescriptiveness(loss: Any, baseline: Any, oracle: Any) -> float:
     """Share of the gap between a baseline's mean loss and the oracle's that was closed.
@@ -45,7 +61,20 @@ def prescriptiveness(loss: Any, baseline: Any, oracle: Any) -> float:
 
 
 def sharpe(returns: Any, periods: int = 252) -> float:
-    """Annualised ratio of mean to standard deviation; NaN for returns that never vary."""
+    """Annualised ratio of mean to standard deviation; NaN for returns that never vary.
+
+    Parameters
+    ----------
+    returns : (periods,) array
+        Returns, one for each period.
+    periods : int
+        Periods in a year: 252 trading days, 12 months.
+
+    Examples
+    --------
+    >>> round(sharpe([1.0, 2.0, 3.0], periods=1), 6)
+    2.0
+    """
     returns = _checks.series("returns", returns)
     spread = float(np.std(returns))
     return math.sqrt(periods) * float(np.mean(returns)) / spread if spread > 0 else math.nan
@@ -53,6 +82,13 @@ def sharpe(returns: Any, periods: int = 252) -> float:
 
 def cvar(returns: Any, tail: float = 0.05) -> float:
     """Mean loss (minus return) over the worst ``tail`` of cases, the last one counted in part.
+
+    Parameters
+    ----------
+    returns : (cases,) array
+        Returns; losses are their negatives.
+    tail : float in (0, 1]
+        Which share of cases counts, the worst.
 
     Examples
     --------
@@ -70,13 +106,28 @@ def drawdown(returns: Any) -> np.ndarray:
     """How far below its highest so far wealth stands after each period, as a share.
 
     ``returns`` are simple returns as fractions; the start counts as a high.
+
+    Examples
+    --------
+    >>> round(float(drawdown([10.0, -50.0, 20.0])[-1]), 6)
     """
     wealth = np.cumprod(1 + _checks.series("returns", returns))
     return 1 - wealth / np.maximum(np.maximum.accumulate(wealth), 1.0)
 
 
 def turnover(before: Any, after: Any) -> float:
-    """Half the sum of absolute changes in weights: 0 no trade, 1 everything sold and bought."""
+    """Half the sum of absolute changes in weights: 0 no trade, 1 everything sold and bought.
+
+    Parameters
+    ----------
+    before, after : (assets,) arrays
+        Weights of the two portfolios.
+
+    Examples
+    --------
+    >>> turnover([0.5, 0.5], [0.75, 0.25])
+    0.25
+    """
     before, after = _checks.series("before", before), _checks.series("after", after)
     if before.shape != after.shape:
         raise ValueError(
@@ -90,6 +141,11 @@ class InventoryFigures(NamedTuple):
 
     Rows counted, units demanded and ordered, total and mean cost, and what the functions of these
     names say.
+
+    Examples
+    --------
+    >>> inventory_summary([5, 5], [3, 6], holding=1, stockout=3).total.fill_rate.round(3)
+    0.889
     """
 
     rows: Any
@@ -109,6 +165,12 @@ class InventorySummary(NamedTuple):
 
     ``pandas.DataFrame(summary.by_group._asdict())`` is a table of the groups, in the order of
     ``groups``.
+
+    Examples
+    --------
+    >>> summary = inventory_summary([5, 5], [3, 6], holding=1, stockout=3)
+    >>> summary.total.mean_cost
+    2.5
     """
 
     groups: Shaped[np.ndarray, "groups ..."]
@@ -131,22 +193,74 @@ def fill_rate(orders: Any, demand: Any) -> float:
 
 
 def service_level(orders: Any, demand: Any) -> float:
-    """Share of rows on which all of demand was served."""
+    """Share of rows on which all of demand was served.
+
+    Parameters
+    ----------
+    orders : (rows,) array
+        What was ordered.
+    demand : (rows,) array
+        What was then wanted.
+
+    Examples
+    --------
+    >>> service_level([5, 5, 5, 5], [3, 5, 6, 2])
+    0.75
+    """
     return _total(orders, demand).service_level
 
 
 def waste(orders: Any, demand: Any) -> float:
-    """Units that were left over, in total."""
+    """Units that were left over, in total.
+
+    Parameters
+    ----------
+    orders : (rows,) array
+        What was ordered.
+    demand : (rows,) array
+        What was then wanted.
+
+    Examples
+    --------
+    >>> waste([5, 5, 5, 5], [3, 5, 6, 2])
+    5.0
+    """
     return _total(orders, demand).waste
 
 
 def waste_share(orders: Any, demand: Any) -> float:
-    """Units that were left over as a share of those ordered; NaN if nothing was ordered."""
+    """Units that were left over as a share of those ordered; NaN if nothing was ordered.
+
+    Parameters
+    ----------
+    orders : (rows,) array
+        What was ordered.
+    demand : (rows,) array
+        What was then wanted.
+
+    Examples
+    --------
+    >>> waste_share([5, 5, 5, 5], [3, 5, 6, 2])
+    0.25
+    """
     return _total(orders, demand).waste_share
 
 
 def stockouts(orders: Any, demand: Any) -> int:
-    """Count the rows on which some demand was not served: of daily rows, stock-out days."""
+    """Count the rows on which some demand was not served: of daily rows, stock-out days.
+
+    Parameters
+    ----------
+    orders : (rows,) array
+        What was ordered.
+    demand : (rows,) array
+        What was then wanted.
+
+    Examples
+    --------
+    >>> stockouts([5, 5, 5, 5], [3, 5, 6, 2])
+    1
+    """
     return _total(orders, demand).stockouts
 
 

@@ -54,6 +54,11 @@ def compilation_cache(
     Path or None
         Where programs are kept; None: nowhere, because the variable says so, or because nothing
         can be written there (a warning says why).
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.compilation_cache("off")
     """
     if not megabytes > 0:
         raise ValueError(f"megabytes must be positive, got {megabytes!r}.")

@@ -51,6 +51,18 @@ def load(
     PolicyFileError
         If the file is damaged, or not what a policy file has to be: one sentence says where. In a
         process without JAX, what deciding does not need is checked when it is first asked for.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> policy.save("demand.hedgerow")
+    >>> again = hr.load("demand.hedgerow")
+    >>> bool((again.predict(data.data) == policy.predict(data.data)).all())
+    True
     """
     parts = tuple(parts)
     if parts:

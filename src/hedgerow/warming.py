@@ -37,6 +37,11 @@ def warm_up(
     -------
     int
         How many programs were compiled or, if kept on disk, read.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.warm_up(features=2, rows=200)
     """
     for name, count in (("features", features), ("rows", rows), ("outcomes", outcomes)):
         _checks.count(name, count)

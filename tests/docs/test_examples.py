@@ -8,6 +8,23 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+PAGES = [
+    "README.md",
+    "docs/index.md",
+    "docs/investor.md",
+    "docs/researcher.md",
+    "docs/censoring.md",
+    "docs/choosing.md",
+    "docs/explain.md",
+    "docs/forecasts.md",
+    "docs/panels.md",
+    "docs/promise.md",
+    "docs/report.md",
+    "docs/robustness.md",
+    "docs/two_stage.md",
+    "docs/portfolio.md",
+    "docs/reproduce.md",
+]
 FAST = ("custom_loss", "docs/explain.md")
 """One example and one page; the others train for some seconds each."""
 
@@ -28,24 +45,7 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 2
 
 
-@pytest.mark.parametrize(
-    "page",
-    some_later(
-        [
-            "README.md",
-            "docs/censoring.md",
-            "docs/choosing.md",
-            "docs/explain.md",
-            "docs/forecasts.md",
-            "docs/panels.md",
-            "docs/promise.md",
-            "docs/robustness.md",
-            "docs/two_stage.md",
-            "docs/portfolio.md",
-            "docs/reproduce.md",
-        ]
-    ),
-)
+@pytest.mark.parametrize("page", some_later(PAGES))
 def test_code_on_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)

@@ -50,6 +50,18 @@ class CausalSinkhorn(SinkhornAmbiguity):
         which the adversary cannot touch; None: all may be moved anywhere.
     outcomes : {None, "integers", "fixed"}
         Where outcomes may be moved: anywhere on the loss's support, to whole numbers, or nowhere.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> model = hr.CausalSinkhorn(penalty=3, epsilon=0.1, x_scale="auto", y_scale="auto")
+    >>> policy = hr.RobustPolicy(
+    ...     loss, model, hr.Affine(), hr.NeighbourNominal(5), hr.SCSC(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def description(self) -> ModelDescription:

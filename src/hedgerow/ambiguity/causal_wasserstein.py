@@ -34,6 +34,17 @@ class CausalWasserstein(WassersteinAmbiguity):
     -----
     The maximisers are found by ascent from the context and from as many starting points around it
     as the solver has nodes: a lower bound on the supremum, exact if one start finds the summit.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.CausalWasserstein(penalty=3), hr.Affine(), solver=hr.NestedSGD(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def description(self) -> ModelDescription:

@@ -44,6 +44,17 @@ class ChiSquare(Reweighting):
     loss_scale : float or "auto"
         1: λ in the loss's own units. "auto": in units of the mean loss of the best constant
         decision.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.ChiSquare(radius=0.1), hr.Affine(), solver=hr.SCSC(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def usual_radius(self, units: Units, rows: int) -> float:
@@ -85,6 +96,16 @@ class TotalVariation(Reweighting):
     loss_scale : float or "auto"
         1: λ in the loss's own units. "auto": in units of the mean loss of the best constant
         decision.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> model = hr.TotalVariation(radius=0.05)  # one row in twenty is the worst row
+    >>> policy = hr.RobustPolicy(loss, model, hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def check(self) -> None:
@@ -135,6 +156,16 @@ class LikelihoodRatio(Reweighting):
     loss_scale : float or "auto"
         1: λ in the loss's own units. "auto": in units of the mean loss of the best constant
         decision.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> model = hr.LikelihoodRatio(radius=0.25)  # the worst 80 % of rows
+    >>> policy = hr.RobustPolicy(loss, model, hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def usual_radius(self, units: Units, rows: int) -> float:

@@ -25,6 +25,15 @@ class KL(Reweighting):
     loss_scale : float or "auto"
         1: λ in the loss's own units, as in the paper. "auto": in units of the mean loss of the best
         constant decision.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.KL(penalty=2), hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def risk(self, losses: Float[Array, "*g"], mass: Float[Array, "*g"]) -> Float[Array, ""]:

@@ -30,11 +30,37 @@ LARGEST_RADIUS = 1e6
 
 
 class InadmissiblePenaltyError(ValueError):
-    """A penalty under which the robust value is infinite; the sentence names the smallest."""
+    """A penalty under which the robust value is infinite; the sentence names the smallest.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(50, 1, random_state=0)
+    >>> model = hr.Sinkhorn(penalty=0.5, order=1)  # must exceed the larger of the two costs
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), model)
+    >>> try:
+    ...     policy.fit(data.data, data.target)
+    ... except hr.InadmissiblePenaltyError:
+    ...     print("refused before any training")
+    refused before any training
+    """
 
 
 class InfeasibleRadiusError(ValueError):
-    """A radius within which no distribution lies; the sentence names the smallest."""
+    """A radius within which no distribution lies; the sentence names the smallest.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(50, 1, random_state=0)
+    >>> model = hr.Sinkhorn(radius=1e-9, epsilon=1.0)  # blurring alone takes more than that
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), model)
+    >>> try:
+    ...     policy.fit(data.data, data.target)
+    ... except hr.InfeasibleRadiusError:
+    ...     print("refused before any training")
+    refused before any training
+    """
 
 
 class PenalisedAmbiguity(Ambiguity):

@@ -65,6 +65,13 @@ class Calibrated(RadiusWish):
         Which rows judge: folds of blocks, or what comes after (time).
     folds : int
         Folds, or origins in time. The policy is trained twice in each.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> model = hr.KL(radius=hr.Calibrated(level=0.9, horizon=10))
+    >>> model.radius.level
+    0.9
     """
 
     level: float = 0.9

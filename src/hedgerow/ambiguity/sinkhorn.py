@@ -19,6 +19,16 @@ class Sinkhorn(SinkhornAmbiguity):
     """Ambiguity by Sinkhorn discrepancy without the causality constraint.
 
     Takes the parameters of ``CausalSinkhorn``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> model = hr.Sinkhorn(penalty=3, epsilon=0.1, x_scale="auto", y_scale="auto")
+    >>> policy = hr.RobustPolicy(loss, model, hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def description(self) -> ModelDescription:

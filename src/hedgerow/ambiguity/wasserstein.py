@@ -21,6 +21,17 @@ class Wasserstein(WassersteinAmbiguity):
     Takes the parameters of ``CausalWasserstein``. Where every context has a single outcome the two
     are one model; else this one hedges against more, since a pair may be moved with its outcome in
     view, and takes as many ascents as there are outcomes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.Wasserstein(penalty=3), hr.Affine(), solver=hr.NestedSGD(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def description(self) -> ModelDescription:

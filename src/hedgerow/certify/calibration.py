@@ -217,6 +217,17 @@ def calibrate(
     Returns
     -------
     Calibration
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(400, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data[:200], data.target[:200])
+    >>> found = hr.calibrate(policy, data.data[200:], data.target[200:], level=0.9, horizon=10)
+    >>> found.level
+    0.9
     """
     _checks.fitted_policy(policy)
     _checks.one_of("method", method, METHODS)
@@ -229,6 +240,7 @@ def calibrate(
     model = with_radius(ambiguity or policy.given_, 1.0)
     contexts = policy.contexts(X)
     outcomes = policy.outcomes(Y, contexts)
+    policy.tell_typos(contexts, outcomes)
     if held_out != "given":
         _checks.count("folds", folds, 2)
     needed = conformal.needed(level, confidence) if method == "blocks" else 1

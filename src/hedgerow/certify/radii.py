@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow._warnings import WideRadiusWarning
+from hedgerow._warnings import OutlierWarning, WideRadiusWarning, unsaid
 from hedgerow.ambiguity import InfeasibleRadiusError, Moves, Problem
 from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
@@ -255,6 +255,15 @@ def radius_menu(
         Numerical tolerance of values.
     random_state : int
         Seed of the values' nodes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
     """
     if retrain and (X is None or Y is None):
         raise ValueError("To train a policy for every radius, give X and Y; or say retrain=False.")
@@ -273,7 +282,8 @@ def radius_menu(
         model = with_radius(problem.given, radius)
         learned, posed = policy, problem
         if retrain:
-            learned = policy.retrained(model, X, Y)
+            with unsaid(OutlierWarning):  # said once, when the problem was posed
+                learned = policy.retrained(model, X, Y)
             posed = learned.posed(None, None)[0]
         found = certify(posed.against(model), learned.rule_, key, tolerance).robust
         prices.append(found.nominal)

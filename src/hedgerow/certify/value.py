@@ -166,6 +166,17 @@ def robust_value(
     at : (features,) array-like or None
         One context, such as today's: how bad its decision can turn out, around what the nominal
         holds possible there (a nominal of one outcome per context says so). Not with ``censored``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(50, 1, random_state=0)
+    >>> X, y = data.data, data.target
+    >>> policy = hr.RobustPolicy.from_function(lambda x: 3 + x[0], hr.Newsvendor(0.6, 1.0), X, y)
+    >>> model = hr.KL(penalty=2.0)
+    >>> value = hr.robust_value(policy, X, y, ambiguity=model)
+    >>> bool(value.value >= value.nominal)
+    True
     """
     _checks.nonnegative("gap", gap)
     evaluation = evaluated(
@@ -223,6 +234,7 @@ def evaluated(
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
     _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
+    policy.tell_typos(X, Y, sample_weight, stacklevel=4)
     problem = policy.problem(
         X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored, at=at
     )

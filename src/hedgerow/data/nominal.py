@@ -26,7 +26,13 @@ from sklearn.neighbors import NearestNeighbors
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.data.censoring import RowParts, among_members, among_near, censored_in_order
-from hedgerow.data.rows import in_order, places_of, standardised, tie_labels
+from hedgerow.data.rows import (
+    in_order,
+    labels_in_order,
+    places_of,
+    standardised,
+    tie_labels,
+)
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -113,12 +119,22 @@ class Nominal(Component):
 
 
 class EmpiricalNominal(Nominal):
-    """The empirical distribution; exactly equal contexts are grouped, in O(N log N)."""
+    """The empirical distribution; exactly equal contexts are grouped, in O(N log N).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> X, y = np.array([[1.0], [1.0], [2.0]]), np.array([[3.0], [5.0], [4.0]])
+    >>> found = hr.EmpiricalNominal().build(X, y, np.ones(3) / 3)
+    >>> len(found.contexts), len(found.entry_outcome)  # equal contexts become one
+    (2, 3)
+    """
 
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Group exact ties of the rows of X."""
         X, Y, weights = in_order(X, Y, weights)
-        return _grouped(X, Y, weights, tie_labels(X))
+        return _grouped(X, Y, weights, labels_in_order(X))
 
     def build_censored(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray
@@ -140,6 +156,17 @@ class AdaptedNominal(Nominal):
     ----------
     cells : int or None
         How many cells at most. None: the square root of the number of rows, rounded up.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.ERM(), hr.Affine(), hr.AdaptedNominal(cells=10), hr.NestedSGD(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def __init__(self, cells: int | None = None) -> None:
@@ -195,6 +222,17 @@ class NeighbourNominal(Nominal):
     ----------
     k : int
         Outcomes per context.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.ERM(), hr.Affine(), hr.NeighbourNominal(5), hr.NestedSGD(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def __init__(self, k: int = 10) -> None:

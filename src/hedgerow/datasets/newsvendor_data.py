@@ -83,7 +83,21 @@ def make_newsvendor(
 
 
 def newsvendor_signal(contexts: ArrayLike, beta: ArrayLike) -> Float[np.ndarray, "n"]:
-    """The signal s(x) in each context (n_samples, n_features), given the truth's ``beta``."""
+    """The signal s(x) in each context (n_samples, n_features), given the truth's ``beta``.
+
+    Parameters
+    ----------
+    contexts : (n_samples, n_features) array
+        Contexts.
+    beta : (n_features,) array
+        The truth's β.
+
+    Examples
+    --------
+    >>> data = make_newsvendor(3, 2, random_state=0)
+    >>> newsvendor_signal(data.data, data.beta).shape
+    (3,)
+    """
     index = context_index(contexts, beta)
     return _AMPLITUDE * (np.sin(2 * index) + 2 * np.exp(-16 * index**2) + 1)
 
@@ -99,6 +113,12 @@ def oracle_newsvendor_decision(
         Signal s(x), as returned by `make_newsvendor` or `newsvendor_signal`.
     holding, stockout : float, default=0.6 and 1.0
         Unit costs h and b of ordering too much and too little.
+
+    Examples
+    --------
+    >>> data = make_newsvendor(3, 2, random_state=0)
+    >>> oracle_newsvendor_decision(newsvendor_signal(data.data, data.beta)).shape
+    (3,)
     """
     _check_costs(holding, stockout)
     return _upper_quantile(holding / (holding + stockout), np.asarray(signal, dtype=float))
@@ -111,8 +131,14 @@ def oracle_newsvendor_loss(
 
     Its mean over test contexts is the oracle loss of the coefficient of prescriptiveness.
     Where the truncation hardly bites (large signal) it is that of unit Gaussian noise,
-    (h+b)·φ(Φ⁻¹(b/(h+b))), 0.6067 at the default costs; elsewhere it is smaller. The parameters are
-    those of `oracle_newsvendor_decision`.
+    (h+b)·φ(Φ⁻¹(b/(h+b))), 0.6067 at the default costs; elsewhere it is smaller. It takes the
+    parameters of ``oracle_newsvendor_decision``.
+
+    Examples
+    --------
+    >>> data = make_newsvendor(3, 2, random_state=0)
+    >>> bool((oracle_newsvendor_loss(newsvendor_signal(data.data, data.beta)) > 0).all())
+    True
     """
     decisions = oracle_newsvendor_decision(signal, holding, stockout)
     return expected_newsvendor_loss(decisions, signal, holding, stockout)
@@ -125,8 +151,16 @@ def expected_newsvendor_loss(
 
         E[Ψ(z, y) | x] = h·(z − E[y|x]) + (h+b)·E[(y−z)⁺ | x]
 
-    ``decisions`` (n_samples,) are orders in the contexts that have these signals; the other
-    parameters are those of `oracle_newsvendor_decision`.
+    ``decisions`` (n_samples,) are orders in the contexts that have these signals; else it
+    takes the parameters of ``oracle_newsvendor_decision``.
+
+    Examples
+    --------
+    >>> data = make_newsvendor(3, 2, random_state=0)
+    >>> signal = newsvendor_signal(data.data, data.beta)
+    >>> best = expected_newsvendor_loss(oracle_newsvendor_decision(signal), signal)
+    >>> bool(abs(best - oracle_newsvendor_loss(signal)).max() < 1e-9)
+    True
     """
     _check_costs(holding, stockout)
     decisions = np.asarray(decisions, dtype=float)

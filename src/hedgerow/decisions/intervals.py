@@ -68,7 +68,14 @@ class Intervals(DecisionSet):
 
 
 class Free(UnitFree, Intervals):
-    """All of R^d."""
+    """All of R^d.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.Newsvendor(1, 3, decision_set=hr.Free(1)).decision_set.dimension
+    1
+    """
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """Identity."""
@@ -88,7 +95,15 @@ class Free(UnitFree, Intervals):
 
 
 class Nonnegative(UnitFree, Intervals):
-    """The orthant z >= 0."""
+    """The orthant z >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> bool(hr.Nonnegative(2).contains(np.array([0.0, 3.5])))
+    True
+    """
 
     def from_raw(self, raw: Float[Array, "*b d"]) -> Float[Array, "*b d"]:
         """softplus(raw)."""
@@ -112,7 +127,15 @@ class Nonnegative(UnitFree, Intervals):
 
 
 class Box(Intervals):
-    """low <= z <= high, coordinate by coordinate; either end may be infinite."""
+    """low <= z <= high, coordinate by coordinate; either end may be infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> bool(hr.Box(0.0, 150.0).contains(np.array([151.0])))
+    False
+    """
 
     low: Float[Array, " d"]
     high: Float[Array, " d"]

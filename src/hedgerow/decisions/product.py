@@ -17,6 +17,12 @@ class Product(DecisionSet):
     """A Cartesian product: the first coordinates in the first set, the next in the second.
 
     What it is asked of its parts it knows if all of them do.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.Product(hr.Free(1), hr.Simplex(4)).dimension  # a level, and shares of four assets
+    5
     """
 
     sets: tuple[DecisionSet, ...]

@@ -19,7 +19,16 @@ through softmax are proportional to the shares themselves, so smaller ones hardl
 
 
 class Simplex(UnitFree):
-    """z >= 0 with coordinates that sum to 1 (portfolio weights, mixing proportions)."""
+    """z >= 0 with coordinates that sum to 1 (portfolio weights, mixing proportions).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> shares = np.asarray(hr.Simplex(3).from_raw(np.zeros(3)))
+    >>> shares.round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
 
     def __init__(self, dimension: int) -> None:
         self.size = _checks.count("dimension", dimension, least=2)

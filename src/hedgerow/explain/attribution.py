@@ -129,6 +129,16 @@ def shap_values(
         What unknown features are drawn from, independently of the known ones.
     random_state : int
         Seed of the permutations used with more than ten features.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.explain.shap_values(policy, data.data[:2], data.data[:20]).shape
+    (2, 1, 2)
     """
     try:
         shap: Any = import_module("shap")

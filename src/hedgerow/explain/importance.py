@@ -96,6 +96,28 @@ def route_importance(
     """Return the paper's second form, an upper bound of ``importance``, for rules with trees only.
 
     The sum over routes of ‖∂p/∂x_j · π‖₁: what features move, whether or not it cancels.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+    sample_weight : (rows,) array or None
+        Weights of the rows; None: all alike.
+    per : str
+        As for ``importance``: in what unit of the features.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> by_route = hr.explain.route_importance(policy, data.data).values
+    >>> bool((by_route >= hr.explain.importance(policy, data.data).values - 1e-9).all())
+    True
     """
     lens, rows, weights, spread = _asked(trees_of(policy), X, sample_weight, per)
     norms = np.abs(lens.trees.leaves).sum(axis=2)
@@ -115,6 +137,32 @@ def permutation_importance(
     """Return how much the mean loss rises when a feature is shuffled (scikit-learn's measure).
 
     ``settings`` go to ``sklearn.inspection.permutation_importance``.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+    Y : (rows,) or (rows, outcomes) array
+        What then happened.
+    n_repeats : int
+        How often each feature is shuffled.
+    random_state : int, RandomState or None
+        Of the shuffles.
+    **settings
+        Go to ``sklearn.inspection.permutation_importance``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> found = hr.explain.permutation_importance(policy, data.data, data.target, n_repeats=2)
+    >>> len(found.values)
+    2
     """
     lens = lens_of(policy)
     found: Any = _permuted(policy, X, Y, n_repeats=n_repeats, random_state=random_state, **settings)
@@ -122,7 +170,19 @@ def permutation_importance(
 
 
 def correlation(first: Any, second: Any) -> float:
-    """Return Pearson's correlation of two sets of values; NaN if one of them does not vary."""
+    """Return Pearson's correlation of two sets of values; NaN if one of them does not vary.
+
+    Parameters
+    ----------
+    first, second : arrays of one shape
+        Values that are compared, such as two attributions; shapes are flattened.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> round(hr.explain.correlation([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), 6)
+    1.0
+    """
     given = [getattr(values, "values", values) for values in (first, second)]
     one, two = (np.asarray(values, np.float64).ravel() for values in given)
     if one.shape != two.shape:

@@ -53,7 +53,26 @@ class Routes:
 
 
 def routes(policy: Any, X: Any) -> Routes:
-    """Return the probability of every route of every tree, for each row of X."""
+    """Return the probability of every route of every tree, for each row of X.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> found = hr.explain.routes(policy, data.data[:3])
+    >>> found.probabilities.shape  # rows, trees, leaves
+    (3, 20, 4)
+    """
     lens = trees_of(policy)
     rows = lens.contexts(X)
     found = lens.in_pieces(lambda x: lens.trees.routes(x.T).transpose(2, 0, 1), rows)
@@ -61,7 +80,25 @@ def routes(policy: Any, X: Any) -> Routes:
 
 
 def route_gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d"]:
-    """Return ∂p/∂x_j of every route, per unit of each feature."""
+    """Return ∂p/∂x_j of every route, per unit of each feature.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.explain.route_gradients(policy, data.data[:3]).shape  # rows, trees, leaves, features
+    (3, 20, 4, 2)
+    """
     lens = trees_of(policy)
 
     def work(x: np.ndarray) -> np.ndarray:
@@ -72,7 +109,25 @@ def route_gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves
 
 
 def route_hessians(policy: Any, X: Any) -> Float[np.ndarray, "rows trees leaves d e"]:
-    """Return ∂²p/∂x_j∂x_m of every route, per units of the two features."""
+    """Return ∂²p/∂x_j∂x_m of every route, per units of the two features.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.explain.route_hessians(policy, data.data[:3]).shape
+    (3, 20, 4, 2, 2)
+    """
     lens = trees_of(policy)
     rows = lens.contexts(X)
     found = lens.in_pieces(lambda x: lens.trees.route_hessians(x.T), rows, power=2)

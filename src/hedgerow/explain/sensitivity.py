@@ -25,13 +25,49 @@ from hedgerow.theory.forests import ForestConstants, constants_of, policy_consta
 
 
 def gradients(policy: Any, X: Any) -> Float[np.ndarray, "rows k d"]:
-    """Return ∂f_k/∂x_j at each row: decision units per unit of the feature."""
+    """Return ∂f_k/∂x_j at each row: decision units per unit of the feature.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.explain.gradients(policy, data.data[:3]).shape  # rows, decisions, features
+    (3, 1, 2)
+    """
     lens = lens_of(policy)
     return lens.gradients(lens.contexts(X))
 
 
 def interactions(policy: Any, X: Any) -> Float[np.ndarray, "rows k d e"]:
-    """Return ∂²f_k/∂x_j∂x_m at each row: how one feature changes what another one does."""
+    """Return ∂²f_k/∂x_j∂x_m at each row: how one feature changes what another one does.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy.
+    X : (rows, features) array or table
+        Contexts in the data's units.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.explain.interactions(policy, data.data[:3]).shape
+    (3, 1, 2, 2)
+    """
     lens = lens_of(policy)
     return lens.hessians(lens.contexts(X))
 
@@ -39,8 +75,24 @@ def interactions(policy: Any, X: Any) -> Float[np.ndarray, "rows k d e"]:
 def lipschitz(policy: Any) -> ForestConstants:
     """Return how steep a forest can be, in decision units per unit of the features.
 
-    ``.lipschitz`` and ``.smoothness`` are the sharpest known here, ``.uniform_…`` those of DESIGN
-    §2.6, ``.printed_…`` the paper's. Only rules with trees have them; ``certificate`` serves more.
+    ``.lipschitz`` and ``.smoothness`` are the sharpest known here, ``.uniform_…`` those of norms
+    alone, ``.printed_…`` the paper's. Only rules with trees have them; ``certificate`` serves more.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy whose rule has trees.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> steepness = hr.explain.lipschitz(policy)
+    >>> bool(steepness.lipschitz <= steepness.uniform_lipschitz)
+    True
     """
     return policy_constants(policy)
 

@@ -56,6 +56,14 @@ class ForestRegressor(CrossFitted):
         Steps after which held-out rows were predicted best.
     error_ : float
         Mean error of held-out rows then, in squared spreads of the outcomes.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(200, 2, random_state=0)
+    >>> forest = hr.ForestRegressor(random_state=0).fit(data.data, data.target)
+    >>> forest.predict(data.data[:3]).shape
+    (3,)
     """
 
     rule: Rule | None = None

@@ -50,6 +50,14 @@ class Kernel(AbstractKernel):
 
     ``low`` and ``high`` are both None on an unbounded support; otherwise arrays (infinities
     allowed), and every centre must lie between them.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> import hedgerow as hr
+    >>> kernel = hr.Kernel(order=2, epsilon=jnp.array(0.5), scale=jnp.array([2.0]))
+    >>> float(kernel.width[0])  # s·√(ε/2)
+    1.0
     """
 
     order: int = eqx.field(static=True)

@@ -41,7 +41,19 @@ class Nodes(Component):
 
 
 class MonteCarlo(Nodes):
-    """Independent draws from the kernel, equally weighted."""
+    """Independent draws from the kernel, equally weighted.
+
+    Parameters
+    ----------
+    n : int
+        How many draws.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.SCSC(nodes=hr.MonteCarlo(8)).nodes.n
+    8
+    """
 
     n: int = 8
 
@@ -63,6 +75,12 @@ class Sobol(Nodes):
         Number of nodes; powers of two balance best.
     seed : int
         Seed of the scrambling.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.SCSC(nodes=hr.Sobol(8)).nodes.n
+    8
     """
 
     n: int = 64
@@ -99,6 +117,12 @@ class GaussQuadrature(Nodes):
     reach : float or None
         How far the panels go, in units of the scales. None: 12 standard deviations (p = 2) or 40
         widths (p = 1).
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.SAA(nodes=hr.GaussQuadrature(16)).nodes.n
+    16
     """
 
     traced = ("reach",)
@@ -187,6 +211,14 @@ class Reference(Nodes):
     points : (n, d)
     weights : (n,) or None
         Masses ν gives the points; None: 1 each (the counting measure).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> grid = hr.Reference(np.linspace(-3, 3, 61)[:, None])
+    >>> grid.points.shape
+    (61, 1)
     """
 
     traced = ("points", "weights")

@@ -50,6 +50,11 @@ class MeanCVaR(PortfolioLoss):
     -----
     With ``order=1`` a penalty must exceed (ω + 1/α)·max_i s_i w_i for every portfolio the rule can
     choose, unless returns are bounded below.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> loss = hr.MeanCVaR(return_weight=1.0, tail=0.1)
     """
 
     level_name = "value at risk"

@@ -54,6 +54,13 @@ class Newsvendor(Loss):
     -----
     Called on 1-D arrays, scalar costs mean one product and a loss per row; costs per product mean a
     single row.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> loss = hr.Newsvendor(holding=1, stockout=3)
+    >>> loss([10.0, 10.0], [7.0, 12.0]).tolist()  # three left over, two missing
+    [3.0, 6.0]
     """
 
     traced = ("holding", "stockout", "decision_set")

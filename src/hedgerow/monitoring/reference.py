@@ -46,6 +46,29 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
     Samples of at most 200 values a column, each column in an order of its own, so that no row can
     be put together; and how far the model moves rows. ``promise`` is a bound of the mean cost, such
     as that of ``hedgerow.calibrate``; None: what was calibrated in ``fit``, else the robust value.
+
+    Parameters
+    ----------
+    policy : RobustPolicy
+        A fitted policy; it is changed and returned.
+    X : (rows, features) array or table
+        Contexts of history.
+    Y : (rows,) or (rows, outcomes) array
+        Their outcomes.
+    promise : float or None
+        A bound of the mean cost, such as that of ``hedgerow.calibrate``; None: what was calibrated
+        in ``fit``, else the robust value.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> policy = hr.remember(policy, data.data, data.target)
+    >>> policy.reference_ is not None
+    True
     """
     policy.reference_ = reference_of(policy, X, Y).samples
     policy.room_ = _room(policy, X, Y)

@@ -206,11 +206,24 @@ def watch(
     Returns
     -------
     Watch
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> seen = hr.remember(policy, data.data, data.target)
+    >>> new = hr.datasets.make_newsvendor(60, 2, beta=data.beta, random_state=1)
+    >>> state = hr.watch(policy, new.data, new.target)
     """
     _checks.fitted_policy(policy)
     level = _checks.fraction("level", level)
+    policy.tell_typos(X, Y)
     costs = policy.losses(X, Y)
     if history is not None:
+        policy.tell_typos(*history)
         known = reference_of(policy, *history, unseen=True)
     else:
         known = remembered(policy)

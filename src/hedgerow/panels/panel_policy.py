@@ -165,7 +165,7 @@ class PanelPolicy(BaseEstimator):
             y = y if y is None or isinstance(y, str) else np.asarray(y)[kept]
             table, weights = table.iloc[np.flatnonzero(kept)], weights[kept]
             censored = None if censored is None else np.asarray(censored)[kept]
-        table, outcomes, layout = reader.read(table, y)
+        table, outcomes, layout = reader.read(table, y, self.policy.outliers)
         weights = weights if self.features is None else np.ones(len(table))
         panel = Panel.learn(layout, table, outcomes, reader.costs)
         censored = _row_checks.censored(censored, outcomes[:, None], weights)

@@ -15,10 +15,12 @@ from jaxtyping import Float
 from hedgerow import _checks, _row_checks
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
+from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.panels.costs import GroupCosts
 from hedgerow.panels.rows import Layout
+from hedgerow.panels.typos import mended
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,17 +75,27 @@ class Reader:
                     )
         return cls(loss, by, features, tuple(scaled), tuple(levels), own)
 
-    def read(self, table: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray, Layout]:
-        """The table to learn from, its outcomes, and which column is what."""
+    def read(
+        self, table: Any, y: Any, outliers: str | None = None
+    ) -> tuple[pd.DataFrame, np.ndarray, Layout]:
+        """The table to learn from, its outcomes, and which column is what.
+
+        ``outliers`` says what to do about outcomes that look like typos; None does not look.
+        """
         table = self._priced(table)
         if self.features is None:
             if y is None:
                 raise ValueError("fit needs y, the outcomes or the name of their column.")
             outcomes = outcomes_of(table, y)
+            if outliers is not None:
+                called = y if isinstance(y, str) else "y"
+                outcomes = mended(table, outcomes, called, self.by, self.by, outliers)
             apart = (y,) if isinstance(y, str) else ()
             return table, outcomes, Layout(self.by, self.scaled, self.levels, apart)
         if y is not None:
             raise ValueError(f"With features, outcomes are the column {self.features.outcome!r}.")
+        if outliers is not None:
+            table = self._mended(table, self.features, outliers)
         made = self.features.training(table)
         if not len(made):
             raise ValueError("No series has enough history to make features of a single row.")
@@ -94,6 +106,15 @@ class Reader:
         levels = self.levels or _levels(self.features)
         apart = (self.features.time, self.features.outcome)
         return made, outcomes, Layout(self.by, scaled, levels, apart)
+
+    def _mended(self, table: Any, features: TimeFeatures, outliers: str) -> pd.DataFrame:
+        """The table without typos in its outcomes; what is no number is told of later."""
+        name, columns = features.outcome, (*self.by, features.time)
+        if any(column not in table for column in (name, *columns)):
+            return table
+        values = require_pandas().to_numeric(table[name], errors="coerce").to_numpy(np.float64)
+        found = mended(table, values, name, columns, self.by, outliers)
+        return table if found is values else table.assign(**{name: found})
 
     def _priced(self, table: Any) -> pd.DataFrame:
         """The table with costs of its groups; says which row has costs that make no sense."""

@@ -70,6 +70,15 @@ def importance(
         Words on the figure.
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> figure = hr.plots.importance(hr.explain.importance(policy, data.data))
     """
     several = _importances(given, X, Y)
     first = next(iter(several.values()))
@@ -161,6 +170,15 @@ def waterfall(
         Words on the figure.
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> figure = hr.plots.waterfall(hr.explain.attribute(policy, data.data[:1], data.data))
     """
     _checks.instance("attribution", attribution, Attribution, "what explain.attribute returns")
     table = attributed("values", attribution if values is None else values)

@@ -154,6 +154,15 @@ def partial_dependence(
         Which decision.
     decision_label, title : str
         Words on the figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> figure = hr.plots.partial_dependence(policy, data.data)
     """
     shares: list[str] = []
     if features is None:
@@ -208,6 +217,15 @@ def training_curve(
     title : str, optional
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> figure = hr.plots.training_curve(policy)
     """
     _checks.fitted_policy(policy)
     history = np.asarray(policy.history_, dtype=np.float64)

@@ -31,6 +31,16 @@ def radius_frontier(
     title : str, optional
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
+    >>> figure = hr.plots.radius_frontier(menu)
     """
     finite = np.isfinite(menu.value)
     with drawing(ax, title) as (fig, axes):

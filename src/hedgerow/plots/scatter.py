@@ -62,6 +62,16 @@ def attribution_scatter(
     title : str, optional
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> found = hr.explain.attribute(policy, data.data[:20], data.data)
+    >>> figure = hr.plots.attribution_scatter({"a": found, "b": found})
     """
     one, two = attributed("first", first), attributed("second", second)
     if one.shape != two.shape:

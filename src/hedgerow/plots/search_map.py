@@ -35,6 +35,15 @@ def search_map(
     title : str, optional
     ax : Axes, optional
         Where to draw; None: a new figure.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> search = hr.RobustPolicyCV(
+    ...     hr.Newsvendor(0.6, 1.0), penalties=(3, 10), epsilons=(0.01, 0.1), cv=2, random_state=0
+    ... )
+    >>> figure = hr.plots.search_map(search.fit(data.data, data.target))
     """
     table: Any = search.cv_results_
     if "epsilon" not in table or table["epsilon"].isna().all():

@@ -49,7 +49,24 @@ DPI = 200
 
 
 def save_figure(fig: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as PNG (200 dpi) or PDF, by its suffix, whole or not at all."""
+    """Write a figure as PNG (200 dpi) or PDF, by its suffix, whole or not at all.
+
+    Parameters
+    ----------
+    fig : Figure
+        A Matplotlib figure, such as every function of ``hedgerow.plots`` returns.
+    path : str or path
+        Where to write it; ends in .png or .pdf.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> hr.plots.save_figure(hr.plots.training_curve(policy), "training.png")
+    """
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix not in (".png", ".pdf"):
         raise ValueError(f"{path} must end in .png or .pdf, so that its format is known.")

@@ -53,6 +53,18 @@ def transport_plans(
         Source outcomes for (c); the nearest ones that carry mass are used.
     noncausal_epsilon : float
         Weight of the entropy for (c).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hedgerow as hr
+    >>> x = np.linspace(0, 1, 4)[:, None]
+    >>> source, target = hr.DiscreteMeasure(x, x), hr.DiscreteMeasure(x, 1 - x)
+    >>> plans = {
+    ...     "causal": hr.causal_sinkhorn(source, target, 0.1),
+    ...     "plain": hr.sinkhorn(source, target, 0.1),
+    ... }
+    >>> figure = hr.plots.transport_plans(plans)
     """
     if len(epsilons) != 3 or len(outcomes) != 2:
         raise ValueError(

@@ -64,6 +64,15 @@ def tree(
     top : int
         Most weights that a gate lists, and most decisions that a leaf does, the largest first.
     title : str, optional
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> figure = hr.plots.tree(policy, 0)
     """
     lens = trees_of(policy, "Only rules with trees can be drawn as one")
     trees = len(lens.trees.leaves)

@@ -10,7 +10,19 @@ import numpy as np
 
 
 class PolicyFileError(ValueError):
-    """A policy file that cannot be read, with the reason in one sentence."""
+    """A policy file that cannot be read, with the reason in one sentence.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import hedgerow as hr
+    >>> _ = pathlib.Path("broken.hedgerow").write_bytes(b"half a file")
+    >>> try:
+    ...     hr.load("broken.hedgerow")
+    ... except hr.PolicyFileError:
+    ...     print("refused, and nothing of it was run")
+    refused, and nothing of it was run
+    """
 
 
 class Wrong(ValueError):

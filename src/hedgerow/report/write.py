@@ -97,6 +97,7 @@ def write_report(
     say = progress or (lambda done, total, note: None)
     say(0, 5, "costs")
     subject = Subject.read(policy, X, Y, unit, loss_unit, time)
+    policy.tell_typos(subject.contexts, subject.outcomes)
     if row is not None and not 1 <= row <= subject.rows:
         raise ValueError(
             f"row must lie between 1 and {subject.rows}, the number of rows; got {row}."
@@ -125,7 +126,21 @@ def write_report(
 
 
 def check_page_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
-    """Return ``path`` if a page can be put there, or say why not; worth asking before the work."""
+    """Return ``path`` if a page can be put there, or say why not; worth asking before the work.
+
+    Parameters
+    ----------
+    path : str or path
+        Where a page is to be written.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.report.check_page_target("report.html").name
+    'report.html'
+    """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{target} must end in .html, so that browsers know it for a page.")

@@ -114,7 +114,17 @@ class ConstantRule(MappedRule):
 
 
 class Affine(Rule):
-    """Decisions affine in the context (before the map onto the decision set)."""
+    """Decisions affine in the context (before the map onto the decision set).
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.ERM(), hr.Affine(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
+    """
 
     def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:
         """Start from a constant decision."""
@@ -124,7 +134,17 @@ class Affine(Rule):
 
 
 class Constant(Rule):
-    """One decision for every context: what can be had without features."""
+    """One decision for every context: what can be had without features.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.ERM(), hr.Constant(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
+    """
 
     def build(self, key: PRNGKeyArray, start: Start) -> FittedRule:
         """Start from a constant decision."""

@@ -132,6 +132,15 @@ class ScoreForest(Rule):
         outcomes rise (ridge regression on the training data), those first that explain most.
     trees, depth, temperature, gate_scale, leaf_scale
         As for ``SoftForest``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.ERM(), hr.ScoreForest(), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     traced = ("temperature", "gate_scale", "leaf_scale")

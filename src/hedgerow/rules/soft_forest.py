@@ -54,6 +54,17 @@ class SoftForest(Rule):
         What a leaf decides: one decision, or one affine in the features that its tree sees, before
         the map onto the decision set (``rules.linear_leaves``). Forests with linear leaves are not
         mixtures of few decisions, and have no routes to explain.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.ERM(), hr.SoftForest(trees=5, depth=3), solver=hr.SCSC(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     traced = ("temperature", "gate_scale", "leaf_scale")

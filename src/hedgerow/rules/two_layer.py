@@ -108,6 +108,15 @@ class TwoLayer(Rule):
     ----------
     width : int or None
         Hidden units per decision; None: 64 per feature, as in the paper.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.ERM(), hr.TwoLayer(width=8), solver=hr.SCSC(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     width: int | None = None

@@ -55,6 +55,19 @@ def default_solver(ambiguity: Ambiguity, rows: int = FEWEST_ROWS) -> StochasticS
     by more steps, from some 6,000 rows on by larger batches and about 3,000 steps, up to 40,000
     rows: what was best on pooled bakery series and hourly bikes, for forests of any size
     (docs/results/real_series.md).
+
+    Parameters
+    ----------
+    ambiguity : Ambiguity
+        The model whose value is minimised.
+    rows : int
+        Rows of the history.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> hr.solvers.default_solver(hr.KL(penalty=1), rows=500).steps
+    500
     """
     reduction = ambiguity.at_penalty(1.0).reduction()
     followed = reduction.logs() is not None or reduction.is_of_entries()

@@ -38,12 +38,25 @@ BlockAt = Callable[[Parameters, Array], tuple[Tilt, Batch]]
 
 
 class MLMC(StochasticSolver):
-    """Unbiased stochastic gradients. ``tracking`` is not used.
+    """Unbiased stochastic gradients.
+
+    Takes the parameters of ``StochasticSolver``; ``tracking`` is not used.
 
     Logarithms of averages get more nodes at random, suprema (``CausalWasserstein``) more steps of
     ascent. The means are exact if each outcome's log-moment is closed form or each context has one
     outcome, and contexts bring all their outcomes; otherwise the averages over ``outcome_nodes``
     and ``outcomes_per_context`` keep a bias of their own.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.Sinkhorn(penalty=3, epsilon=0.1), hr.Affine(), solver=hr.MLMC(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:

@@ -16,7 +16,19 @@ from hedgerow.solvers.training import At, Objective, Parameters, Step
 
 
 class NestedSGD(StochasticSolver):
-    """Stochastic gradients of the nested, biased estimate. ``tracking`` is not used."""
+    """Stochastic gradients of the nested, biased estimate.
+
+    Takes the parameters of ``StochasticSolver``; ``tracking`` is not used.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(loss, hr.ERM(), hr.Affine(), solver=hr.NestedSGD(steps=50))
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
+    """
 
     def step(self, objective: Objective, at: At) -> Step:
         """Differentiate a batch's value."""

@@ -56,6 +56,17 @@ class SAA(Solver):
         N1: so many contexts are drawn from the nominal distribution, once; None: all of it.
     tolerance : float
         Stop once an iteration lowers the objective by less than this share of it.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.Sinkhorn(penalty=3, epsilon=0.1), hr.Affine(), solver=hr.SAA()
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     steps: int = 500

@@ -14,7 +14,21 @@ from hedgerow.solvers.training import At, Objective, Parameters, Step
 
 
 class SCGD(StochasticSolver):
-    """Remember a moving average of each expectation."""
+    """Remember a moving average of each expectation.
+
+    Takes the parameters of ``StochasticSolver``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.Sinkhorn(penalty=3, epsilon=0.1), hr.Affine(), solver=hr.SCGD(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
+    """
 
     def init(self, objective: Objective, parameters: Parameters, slots: int) -> Any:
         """One tracker per logarithm; without any, what that asks for."""

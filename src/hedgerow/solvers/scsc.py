@@ -57,13 +57,26 @@ class Tracked(Component):
 
 
 class SCSC(StochasticSolver, Tracked):
-    """Corrected tracking. Parameters as for every solver, and ``trackers``.
+    """Corrected tracking.
+
+    Takes the parameters of ``StochasticSolver``, and ``trackers``.
 
     Parameters
     ----------
     trackers : {"per-context", "shared", "printed"}
         One tracker per logarithm of the objective, a single one, or the printed algorithm's y₁ and
         y₂, for models whose averages stand inside one another, such as ``CausalSinkhorn``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> loss = hr.Newsvendor(holding=0.6, stockout=1.0)
+    >>> policy = hr.RobustPolicy(
+    ...     loss, hr.Sinkhorn(penalty=3, epsilon=0.1), hr.Affine(), solver=hr.SCSC(steps=50)
+    ... )
+    >>> policy.fit(data.data, data.target).predict(data.data[:2]).shape
+    (2,)
     """
 
     def check(self) -> None:

@@ -74,6 +74,11 @@ def compositional_constants(
     outcomes_per_context : float
         n: outcomes that share a context. Their mean over contexts will do for C3, which bounds an
         expectation; sample sizes want the largest.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> constants = theory.compositional_constants(loss_bound=1.0, temperature=0.5)
     """
     bound = _checks.positive("loss_bound", loss_bound)
     scale = _checks.positive("temperature", temperature)

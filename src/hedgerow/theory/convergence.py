@@ -94,6 +94,12 @@ def scsc_convergence(
         theorem asks for one, so it says nothing of losses with kinks.
     variances : (σ1², σ2², σ3²) or None
         None: bounded by the ranges of t1, t2 and t3, as in ``saa_sample_sizes``; σ1² plays no part.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> constants = theory.compositional_constants(loss_bound=1.0, temperature=1.0)
+    >>> bound = theory.scsc_convergence(constants, start_gap=1.0)
     """
     gap = _checks.nonnegative("start_gap", start_gap)
     errors = [_checks.nonnegative("start_errors", error) for error in start_errors]

@@ -78,6 +78,22 @@ def forest_constants(rule: FittedRule) -> ForestConstants:
     L is Cauchy–Schwarz: E[a·π M] ≤ sd(a·π)·sd(M) ≤ R·½·max_l ‖W_l u‖/τ. S is R·E|M² − ⟨M⟩|: at most
     R·2·E⟨M⟩, and at most R times the root mean square, which adds up over levels. There the step
     from M_k is ψ·ω·(2M_k + (1−2s)·ω) with ω = w·u/τ, in the mean square at most (½√k + ¼)²·W⁴/τ⁴.
+
+    Parameters
+    ----------
+    rule : FittedRule
+        A fitted forest, such as ``policy.rule_``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> steepness = hr.theory.forest_constants(policy.rule_)
+    >>> bool(steepness.lipschitz <= steepness.uniform_lipschitz)
+    True
     """
     _checks.instance("rule", rule, FittedRule, "a fitted forest, such as rule_ of a fitted policy")
     return constants_of(_trees_of(rule))
@@ -89,6 +105,16 @@ def policy_constants(policy: RobustPolicy) -> ForestConstants:
     ``lipschitz`` is in units of the decision per unit of the features. The weights of every gate
     are divided by their features' standard deviations and every leaf multiplied by the decisions'
     units before norms are taken, so a feature that no gate looks at costs nothing.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
+    >>> solver = hr.SCSC(steps=50)
+    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> _ = policy.fit(data.data, data.target)
+    >>> bool(hr.theory.policy_constants(policy).lipschitz > 0)
+    True
     """
     units = _checks.fitted_policy(policy).units_
     trees = _trees_of(policy.rule_, policy.n_features_in_)

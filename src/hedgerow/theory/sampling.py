@@ -117,6 +117,16 @@ def saa_sample_sizes(
         κ. None: 0 with variances bounded by ranges, where Hoeffding's inequality gives the bound
         for every δ; 1 with variances given, where it holds for δ small enough, and the theorem
         does not say how small.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> constants = theory.compositional_constants(loss_bound=1.0, temperature=1.0)
+    >>> sizes = theory.saa_sample_sizes(
+    ...     constants, accuracy=0.05, failure=0.05, dimension=1000, diameter=10.0
+    ... )
+    >>> len(sizes.sizes)  # contexts, context moves, outcome moves
+    3
     """
     log_rates, base = _saa_terms(
         constants, accuracy, dimension, diameter, net, net_constant, variances, slack
@@ -143,7 +153,14 @@ def saa_failure_probability(
     """Bound the probability that the sample average's minimiser is not δ-optimal (part (i)).
 
     The sum in ``saa_sample_sizes``, at most 1 (where it says nothing). ``sizes`` are (N1, N2, N3)
-    or what ``saa_sample_sizes`` returned; the other parameters are the same.
+    or what ``saa_sample_sizes`` returned; else it takes the parameters of ``saa_sample_sizes``.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> constants = theory.compositional_constants(loss_bound=1.0, temperature=1.0)
+    >>> theory.saa_failure_probability(constants, (10, 10, 10), 0.05, 1000, 10.0)  # says nothing
+    1.0
     """
     log_rates, base = _saa_terms(
         constants, accuracy, dimension, diameter, net, net_constant, variances, slack

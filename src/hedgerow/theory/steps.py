@@ -55,6 +55,20 @@ def scsc_step_sizes(constants: CompositionalConstants, steps: int) -> StepSizes:
     The theorem needs trackers in [1, e^{B/T}], and corrected ones can leave it, below 0 even; it
     also takes Ψ(f_θ) to be smooth in θ, which a newsvendor is not. Read its steps as an existence
     statement: β ≤ 1 asks for K ≥ (A1² + A2²)²/4, of order e^{12·B/T}.
+
+    Parameters
+    ----------
+    constants : CompositionalConstants
+        What ``compositional_constants`` returned.
+    steps : int
+        K, how many steps are taken.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> constants = theory.compositional_constants(loss_bound=1.0, temperature=1.0)
+    >>> theory.scsc_step_sizes(constants, steps=500).admissible
+    False
     """
     count = _checks.count("steps", steps)
     c1, c2, c3 = constants.log_gradients

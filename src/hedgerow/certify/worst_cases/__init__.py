@@ -37,6 +37,17 @@ def worst_case(
 
     Takes the parameters of ``robust_value``. A Sinkhorn model gives a ``SmoothWorstCase``; Causal
     Wasserstein, KL and ERM (the nominal distribution itself) give a ``DiscreteWorstCase``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(50, 1, random_state=0)
+    >>> X, y = data.data, data.target
+    >>> policy = hr.RobustPolicy.from_function(lambda x: 3 + x[0], hr.Newsvendor(0.6, 1.0), X, y)
+    >>> worst = hr.worst_case(policy, X, y, ambiguity=hr.KL(penalty=2.0))
+    >>> value = hr.robust_value(policy, X, y, ambiguity=hr.KL(penalty=2.0))
+    >>> bool(value.nominal < worst.expected_loss())
+    True
     """
     found = evaluated(
         policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored, at
