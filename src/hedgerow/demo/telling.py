@@ -127,8 +127,8 @@ def _promise(console: Console, facts: Facts) -> None:
     _say(
         console,
         f"The promise, made from {found.blocks} weeks that it had not seen: in "
-        f"{percent(found.level)} of weeks, at most [bold]{cents(found.promise)}[/] per piece "
-        f"usually sold; {cents(found.nominal)} if nothing changes. The year kept it in "
+        f"{percent(found.level)} of weeks, at most [bold]{cents(found.promise, 1)}[/] per piece "
+        f"usually sold; {cents(found.nominal, 1)} if nothing changes. The year kept it in "
         f"{facts.kept} of {facts.weeks} weeks. {kept_words(facts)}",
     )
     _say(
