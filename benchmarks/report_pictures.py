@@ -26,7 +26,7 @@ from hedgerow.baselines import seasonal_naive
 from hedgerow.data.encoder import TableEncoder
 
 TRAINING = 573
-SETTINGS = {"unit": "portions", "loss_unit": "€", "title": "How many steaks to prepare"}
+TITLE = "How many steaks to prepare"
 LAST_WEEK = "Last week’s sales"
 
 
@@ -34,7 +34,7 @@ def restaurant_page(folder: Path) -> Path:
     """Write the report of a hedged policy for steaks."""
     data = hr.datasets.load_restaurant("steak", as_frame=True)
     months = data.data.columns.str.startswith("month_")
-    table = data.data.loc[:, ~months].reset_index()
+    table: Any = data.data.loc[:, ~months].reset_index()
     groups = np.zeros(len(table), int)
     days = np.asarray(data.dates)
     orders = seasonal_naive((groups, days, data.target.to_numpy()), (groups, days))
@@ -50,7 +50,9 @@ def restaurant_page(folder: Path) -> Path:
         folder / "steak.html",
         against={LAST_WEEK: "ordered"},
         row=9,
-        **SETTINGS,
+        title=TITLE,
+        unit="portions",
+        loss_unit="€",
     )
 
 

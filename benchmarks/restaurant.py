@@ -3,9 +3,10 @@
     python -m benchmarks.restaurant [--dishes steak ...]
 
 The first 75 % of the days train, the rest test (192 days); holding 1, stock-out 3; weekday,
-holidays and weather as features. Everybody's settings are chosen on five folds of the training days; hedgerow's
-are penalty, epsilon, nominal, rule and steps, once more on folds in the order of time. Prints mean
-costs a day, and the difference to hedgerow with its standard error over the test days.
+holidays and weather as features. Everybody's settings are chosen on five folds of the training
+days; hedgerow's are penalty, epsilon, nominal, rule and steps, once more on folds in the order of
+time. Prints mean costs a day, and the difference to hedgerow with its standard error over the test
+days.
 """
 
 import argparse

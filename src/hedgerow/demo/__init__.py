@@ -32,8 +32,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from hedgerow._progress import Report, objective_words, stages
 from hedgerow.data import TimeFeatures
 from hedgerow.data.table_files import write_table
@@ -140,9 +138,9 @@ def run(
     return Demonstration(facts, panel, files)
 
 
-def _sales(stores: int | None) -> pd.DataFrame:
+def _sales(stores: int | None) -> Any:
     """The bakery's sales."""
-    sales = load_bakery()
+    sales: Any = load_bakery()
     some = sales["store"].unique()[:stores]
     return sales[sales["store"].isin(some)].reset_index(drop=True)
 

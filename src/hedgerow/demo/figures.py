@@ -99,9 +99,11 @@ class Facts:
     reason: Reason
 
 
-def promise_of(panel: PanelPolicy, before: pd.DataFrame, begin: str) -> Promise:
+def promise_of(panel: PanelPolicy, before: Any, begin: str) -> Promise:
     """Calibrate on the weeks from ``begin`` on, which the panel has not seen."""
-    made = panel.features.training(before)
+    assert panel.features is not None
+    assert panel.policy_ is not None  # it is pooled
+    made: Any = panel.features.training(before)
     made = made[made["date"] >= begin]
     week = (made["date"] - pd.Timestamp(begin)).dt.days.to_numpy() // 7
     whole = week < (made["date"].max() - pd.Timestamp(begin)).days // 7
@@ -115,21 +117,21 @@ def promise_of(panel: PanelPolicy, before: pd.DataFrame, begin: str) -> Promise:
     return Promise(found, value, _tenth_within(found.radius))
 
 
-def rows_before(
-    panel: PanelPolicy, before: pd.DataFrame, begin: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that the panel was trained on, in units of their series."""
-    made = panel.features.training(before[before["date"] < begin])
+def rows_before(panel: PanelPolicy, before: Any, begin: str) -> tuple[Any, np.ndarray]:
+    """The rows that the panel was trained on, contexts and outcomes in units of their series."""
+    assert panel.features is not None
+    made: Any = panel.features.training(before[before["date"] < begin])
     rows = panel.panel_.rows(made)
     use = rows.scale > 0
     return rows.contexts[use], (made["demand"].to_numpy() / rows.scale)[use]
 
 
-def facts_of(subject: PanelSubject, promise: Promise, before: pd.DataFrame) -> Facts:
+def facts_of(subject: PanelSubject, promise: Promise, before: Any) -> Facts:
     """What happened in the test year."""
     own, *others = ways_of(subject, None)[0]
     known = np.all([way.known for way in others], axis=0)
     weekly, figures = _weekly(subject, own), total_inventory(subject, own)
+    assert figures is not None  # of a newsvendor
     day = subject.ticks == subject.ticks.max()
     tomorrow = np.flatnonzero(day)[np.argsort(-subject.orders[day], kind="stable")]
     first = int(tomorrow[0])
@@ -157,18 +159,18 @@ def _saving(subject: PanelSubject, own: Way, other: Way, rows: np.ndarray) -> Sa
     weeks, week = np.unique(week_of(subject)[rows], return_inverse=True)
     gaps = np.bincount(week, (other.losses - own.losses)[rows])
     error = standard_error(gaps) * len(weeks) / days
-    totals = (float(way.losses[rows].sum()) / days for way in (own, other))
-    return Saving(other.name, *totals, error)
+    paid, spent = (float(way.losses[rows].sum()) / days for way in (own, other))
+    return Saving(other.name, paid, spent, error)
 
 
 def _changed(
-    subject: PanelSubject, own: Way, other: Way, rows: np.ndarray, before: pd.DataFrame
+    subject: PanelSubject, own: Way, other: Way, rows: np.ndarray, before: Any
 ) -> list[Month]:
     """The months whose sales differ most from the year before, in the order of the calendar."""
     times: Any = pd.Series(subject.step.times(subject.ticks))
     months = times.dt.to_period("M")
-    earlier = before.groupby(before["date"].dt.to_period("M"))["demand"].sum()
-    sales = pd.Series(subject.outcomes).groupby(months).sum()
+    earlier: Any = before.groupby(before["date"].dt.to_period("M"))["demand"].sum()
+    sales: Any = pd.Series(subject.outcomes).groupby(months).sum()
     last = np.array([earlier.get(month - 12, np.nan) for month in sales.index], dtype=float)
     ratio = sales.to_numpy() / last
     order = np.argsort(-np.abs(np.log(ratio)), kind="stable")[:CHANGED]

@@ -126,10 +126,10 @@ def _promise(console: Console, facts: Facts) -> None:
     _heading(console, "4. How bad can it get?")
     _say(
         console,
-        f"The promise, made from {found.blocks} weeks that it had not seen: in {percent(found.level)} "
-        f"of weeks, at most [bold]{cents(found.promise)}[/] per piece usually sold; "
-        f"{cents(found.nominal)} if nothing changes. The year kept it in {facts.kept} of "
-        f"{facts.weeks} weeks. {kept_words(facts)}",
+        f"The promise, made from {found.blocks} weeks that it had not seen: in "
+        f"{percent(found.level)} of weeks, at most [bold]{cents(found.promise, 1)}[/] per piece "
+        f"usually sold; {cents(found.nominal, 1)} if nothing changes. The year kept it in "
+        f"{facts.kept} of {facts.weeks} weeks. {kept_words(facts)}",
     )
     _say(
         console,

@@ -137,7 +137,7 @@ function sortBy(id) {
   keepingFocus(drawTable);
 }
 
-// Every series as wide as its share of the baseline's cost and as high as it is dearer or cheaper:
+// Every series as wide as its share of the baseline's cost and as high as it costs more or less:
 // the area is the difference of the totals.
 function drawSteps() {
   const [place, said] = [byId("step-chart"), byId("step-said")];
