@@ -10,7 +10,13 @@ from hedgerow_studies.trials import contenders
 from hedgerow_studies.trials.newsvendor_trial import AS_TRAINED, CORRUPTED_HISTORY
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "published"
-OURS = (contenders.CHOSEN, contenders.CAUTIOUS, contenders.DEFAULT, contenders.DIVERGENCE)
+OURS = (
+    contenders.CHOSEN,
+    contenders.CAUTIOUS,
+    contenders.DEFAULT,
+    contenders.EARLIER,
+    contenders.DIVERGENCE,
+)
 PEERS = (
     contenders.TRUSTING,
     contenders.BOOSTING,

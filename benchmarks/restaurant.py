@@ -2,8 +2,8 @@
 
     python -m benchmarks.restaurant [--dishes steak ...]
 
-The first 75 % of the days train, the rest test (192 days); holding 1, stock-out 3; the features of
-``hedgerow demo``. Everybody's settings are chosen on five folds of the training days; hedgerow's
+The first 75 % of the days train, the rest test (192 days); holding 1, stock-out 3; weekday,
+holidays and weather as features. Everybody's settings are chosen on five folds of the training days; hedgerow's
 are penalty, epsilon, nominal, rule and steps, once more on folds in the order of time. Prints mean
 costs a day, and the difference to hedgerow with its standard error over the test days.
 """
@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.model_selection import TimeSeriesSplit
 
 import hedgerow as hr
-from hedgerow import demo
 from hedgerow.datasets import load_restaurant
 from hedgerow_studies.trials import contenders
+from hedgerow_studies.trials.real_series import LEFT_OUT, TRAINING_SHARE
 
 DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
 SEARCH = {
@@ -34,10 +34,10 @@ FIXED = "best fixed order"
 def costs(dish: str) -> tuple[dict[str, np.ndarray], dict]:
     """Cost of every test day by method, and what was chosen for hedgerow."""
     data = load_restaurant(dish, as_frame=True)
-    X = data.data.loc[:, ~data.data.columns.str.startswith(demo.LEFT_OUT)].to_numpy(float)
+    X = data.data.loc[:, ~data.data.columns.str.startswith(LEFT_OUT)].to_numpy(float)
     y = data.target.to_numpy(float)
-    days = int(demo.TRAINING_SHARE * len(y))
-    loss = hr.Newsvendor(demo.HOLDING, demo.STOCKOUT)
+    days = int(TRAINING_SHARE * len(y))
+    loss = hr.Newsvendor(holding=1.0, stockout=3.0)
     fitted = contenders.searched(loss, X[:days], y[:days], 0, **SEARCH)
     in_time = hr.RobustPolicyCV(loss, **SEARCH, cv=TimeSeriesSplit(5), random_state=0)
     fitted[IN_TIME] = in_time.fit(X[:days], y[:days])

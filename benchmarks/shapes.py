@@ -11,7 +11,6 @@ not depend on how long it takes.
 
 import sys
 import warnings
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -22,11 +21,6 @@ from hedgerow import programs
 FITS = 5000
 ALIKE = 20
 FEATURES, DEPTHS = range(1, 61), range(1, 6)
-
-
-def megabytes():
-    """Resident memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
 def main(fits):
@@ -48,12 +42,12 @@ def main(fits):
             hr.NestedSGD(steps=5, batch=8),
         ).fit(X[:rows, :features], y[:rows])
         policy.predict(X[:rows, :features])
-        most = [max(most[0], programs.memory_maps()), max(most[1], megabytes())]
+        most = [max(most[0], programs.memory_maps()), max(most[1], programs.memory() / 2**20)]
         if i % 250 == 249:
             print(
                 f"{i + 1} fits, {perf_counter() - begin:.0f} s, "
                 f"{programs.compilations().total()} compilations: {programs.memory_maps()} maps, "
-                f"{megabytes():.0f} MB; at most {most[0]} maps, {most[1]:.0f} MB",
+                f"{programs.memory() / 2**20:.0f} MB; at most {most[0]} maps, {most[1]:.0f} MB",
                 flush=True,
             )
     print(f"at most {most[0]} maps and {most[1]:.0f} MB")

@@ -352,6 +352,26 @@ def test_search_chooses_as_the_library_does(train, tmp_path, options, model, nom
     assert call("decide", path, train).exit_code == 0
 
 
+@pytest.mark.parametrize(("asked", "temperatures"), [([], [1, 4]), (["--depth", 1], [1])])
+def test_a_search_tries_softer_gates_unless_a_rule_was_asked_for(
+    train, tmp_path, monkeypatch, asked, temperatures
+):
+    tried = []
+
+    def last_of(loss, *, rules, **settings):
+        tried.extend(rule.temperature for rule in rules)
+        return hr.RobustPolicyCV(loss, rules=rules[-1:], **settings)
+
+    monkeypatch.setattr("hedgerow.cli.choosing.RobustPolicyCV", last_of)
+    path = tmp_path / "policy.hedgerow"
+    options = ["--model", "erm", "--search", "folds", *asked]
+    result = call("fit", train, *SEARCHED, *options, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert tried == temperatures
+    assert hr.load(path).rule.temperature == temperatures[-1]
+    assert ("temperature 4, " in flat(result.stdout)) == (temperatures[-1] == 4)
+
+
 @pytest.mark.parametrize("penalty", [pytest.param(5.0, marks=pytest.mark.slow), np.inf])
 def test_the_model_named_is_the_model_chosen(train, tmp_path, monkeypatch, penalty):
     only = partial(hr.RobustPolicyCV, penalties=[penalty])
@@ -425,7 +445,7 @@ def test_nominals_are_named_and_auto_is_the_library_s_own(tmp_path, train, nomin
 def test_help_states_the_defaults_that_the_library_has():
     said = flat(call("fit", "--help").stdout.replace("│", " "))
     _, ambiguity, rule, _, solver = Parts.of(hr.Newsvendor(1, 1))
-    assert f"Price of moving data; default: {ambiguity.penalty:g} up to 1,000 rows." in said
+    assert f"Price of moving data; default: √rows, from {ambiguity.penalty:g}." in said
     assert f"Spread of the worst case; default: {ambiguity.epsilon:g}." in said
     moved = "Power of the distance moved, any number from 1 on"
     assert f"{moved}; default: {ambiguity.order}." in said

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -188,9 +187,9 @@ def test_progress_shows_names_as_they_are(monkeypatch, terminal):
 
 @pytest.mark.slow
 def test_the_demonstration_shows_its_folder_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "_save", lambda *_: [Path("policy.hedgerow")])
+    monkeypatch.setattr(demo, "_save", lambda *_: None)
     out = Console(file=io.StringIO(), width=300)
-    demo.run(tmp_path / f"a[/b]{CLEAR}", console=out, steps=5)
+    demo.run(tmp_path / f"a[/b]{CLEAR}", console=out, steps=5, open_page=False, stores=2)
     assert "a[/b]\\x1b[2J in" in out.file.getvalue()
 
 

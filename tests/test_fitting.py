@@ -34,13 +34,14 @@ class TestParts:
     @pytest.mark.parametrize(
         ("rows", "penalty", "nominal", "steps", "batch"),
         [
-            (100, 10.0, hr.EmpiricalNominal, 500, 64),
-            (200, 10.0, hr.ResidualNominal, 500, 64),
-            (1000, 10.0, hr.ResidualNominal, 500, 64),
-            (2000, 14.1, hr.ResidualNominal, 1000, 64),
-            (4000, 20.0, hr.EmpiricalNominal, 2000, 64),
-            (24_000, 49.0, hr.EmpiricalNominal, 3000, 256),
-            (10**6, 316.2, hr.EmpiricalNominal, 3333, 384),
+            (99, 10.0, hr.EmpiricalNominal, 500, 64),
+            (100, 10.0, hr.ResidualNominal, 500, 64),
+            (400, 20.0, hr.ResidualNominal, 500, 64),
+            (1000, 31.6, hr.ResidualNominal, 500, 64),
+            (2000, 44.7, hr.ResidualNominal, 1000, 64),
+            (4000, 63.2, hr.EmpiricalNominal, 2000, 64),
+            (24_000, 154.9, hr.EmpiricalNominal, 3000, 256),
+            (10**6, 1000.0, hr.EmpiricalNominal, 3333, 384),
         ],
     )
     def test_defaults_grow_with_rows(self, rows, penalty, nominal, steps, batch):

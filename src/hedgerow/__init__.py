@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from hedgerow.forecasts import (
         ForestRegressor,
         IndexRegressor,
+        LogLinearRegressor,
         ResidualNominal,
         ScenarioNominal,
         StackedRegressor,
@@ -140,7 +141,8 @@ _HOMES = {
     "panels": "PanelPolicy",
     "policy_file": "PolicyFileError",
     "program_cache": "compilation_cache",
-    "forecasts": "ForestRegressor IndexRegressor ResidualNominal ScenarioNominal StackedRegressor",
+    "forecasts": "ForestRegressor IndexRegressor LogLinearRegressor ResidualNominal "
+    "ScenarioNominal StackedRegressor",
     "rules": "Affine Constant ScoreForest SoftForest TwoLayer",
     "search": "RobustPolicyCV",
     "solvers": "MLMC NestedSGD SAA SCGD SCSC",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sklearn.exceptions import ConvergenceWarning
 
 
@@ -63,3 +67,12 @@ class RecourseWarning(HedgerowWarning):
 
 class SolverWarning(HedgerowWarning):
     """A solver that cannot do for this model what it is made for."""
+
+
+@contextmanager
+def unsaid(*kinds: type[Warning]) -> Iterator[None]:
+    """Keep warnings of these kinds to oneself: they are said elsewhere."""
+    with warnings.catch_warnings():
+        for kind in kinds:
+            warnings.simplefilter("ignore", kind)
+        yield

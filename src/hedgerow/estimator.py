@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import _checks, _row_checks, fitting, judging
 from hedgerow._components import listed
 from hedgerow._progress import reporter
-from hedgerow._warnings import HedgerowWarning
+from hedgerow._warnings import HedgerowWarning, OutlierWarning, unsaid
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.bounds import two_sided
 from hedgerow.certify.calibration import Calibration
@@ -48,7 +48,7 @@ class RobustPolicy(LearnedPolicy):
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.
     nominal : Nominal or None
-        How history becomes a distribution; None: ``ResidualNominal()`` for 200 to 2,000 rows with
+        How history becomes a distribution; None: ``ResidualNominal()`` for 100 to 2,000 rows with
         at most 8 outcomes, else ``EmpiricalNominal()``.
     solver : Solver or None
         How to train; None: what is best by measurement, for longer the more rows there are
@@ -138,7 +138,13 @@ class RobustPolicy(LearnedPolicy):
         wish = self.ambiguity.radius_wish() if isinstance(self.ambiguity, Ambiguity) else None
         if wish is not None:
             return self._take_on(settle(wish, self, X, y, sample_weight, censored))
-        parts, problem, single_outcome = self._pose(X, y, sample_weight, censored)
+        return self.train(*self.read_history(X, y, sample_weight, censored))
+
+    def train(self, parts: fitting.Parts, problem: Problem, single_outcome: bool) -> Self:
+        """Learn from a history that this policy, or one that differs in its seed, has read.
+
+        So many beginnings share what takes long with many rows: reading them, units, the table.
+        """
         keys = fitting.keys_of(self.random_state)
         rule = fitting.first_rule(parts, problem, keys.rule)
         try:
@@ -175,7 +181,7 @@ class RobustPolicy(LearnedPolicy):
         and the nominal distribution. Such a policy cannot be saved, since files hold no functions.
         """
         policy = cls(loss, ambiguity, nominal=nominal)
-        _, problem, single_outcome = policy._pose(X, y, sample_weight, censored)
+        _, problem, single_outcome = policy.read_history(X, y, sample_weight, censored)
         units = stripped(problem.units, problem.loss.thresholds)
         rule = GivenRule(
             function=jax.jit(function),  # traced once, however often it is asked
@@ -222,7 +228,8 @@ class RobustPolicy(LearnedPolicy):
     ) -> tuple[Problem, RobustPolicy, int]:
         """Return a history as a problem, whoever knows its columns, and its rows; without training.
 
-        None: the history that a fitted policy was trained on.
+        None: the history that a fitted policy was trained on. Rows of another one that look like
+        typos are named; all else that there is to say is for training.
         """
         if X is None:
             _checks.fitted_policy(self)
@@ -234,9 +241,8 @@ class RobustPolicy(LearnedPolicy):
             problem = Problem.of(self.nominal_, self.units_, self.loss_, model)
             return problem, self, len(self.nominal_.contexts)
         asked = cast(Any, clone(self))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", HedgerowWarning)  # training says it
-            _, problem, _ = asked._pose(X, y, sample_weight, censored)
+        with unsaid(*(kind for kind in HedgerowWarning.__subclasses__() if kind != OutlierWarning)):
+            _, problem, _ = asked.read_history(X, y, sample_weight, censored)
         asked.n_outcomes_ = problem.nominal.outcomes.shape[1]
         asked.columns_ = None
         return problem, asked, len(_row_checks.outcomes(y))
@@ -245,7 +251,7 @@ class RobustPolicy(LearnedPolicy):
         """Return a policy with another model, trained on this history."""
         return cast(Any, clone(self)).set_params(ambiguity=ambiguity).fit(X, y)
 
-    def _pose(
+    def read_history(
         self, X: Any, y: Any, sample_weight: Any, censored: Any
     ) -> tuple[fitting.Parts, Problem, bool]:
         """Check the data and turn them into a problem; also the parts, and whether Y was 1-D."""

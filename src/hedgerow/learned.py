@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,10 +20,12 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, _row_checks, exporting, fitting, placing
+from hedgerow._warnings import OutlierWarning
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.value import RobustValue
-from hedgerow.data import Nominal, NominalDistribution, TableEncoder, Units
+from hedgerow.data import Nominal, NominalDistribution, TableEncoder, Units, spreads
 from hedgerow.describe.names import decision_names
+from hedgerow.describe.numbers import number
 from hedgerow.forecasts import default_nominal
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
@@ -40,6 +43,7 @@ class LearnedPolicy(BaseEstimator):
     ambiguity: Ambiguity | None
     rule: Rule | None
     nominal: Nominal | None
+    outliers: str
 
     rule_: FittedRule
     units_: Units
@@ -82,6 +86,37 @@ class LearnedPolicy(BaseEstimator):
         """Return minus the mean loss: larger is better."""
         losses = self.losses(X, y)
         return -float(np.average(losses, weights=_row_checks.weights(sample_weight, len(losses))))
+
+    def tell_typos(self, X: Any, y: Any, sample_weight: Any = None, *, stacklevel: int = 3) -> None:
+        """Name rows that look like typos beside those of training, and say what they change.
+
+        Whoever judges a policy by rows asks this first, once: ``hedgerow.robust_value``, say. Rows
+        are judged as they are; a policy with ``outliers="error"`` refuses them.
+        """
+        contexts = self.contexts(X)
+        outcomes, units = self.outcomes(y, contexts), self.units_
+        weights = _row_checks.weights(sample_weight, len(contexts))
+        names = getattr(self, "feature_names_in_", None)
+        scale = np.where(units.y_spread > 0, units.y_spread, units.y_unit)
+        found = [
+            spreads.beside_training("X", contexts, weights, units.x_centre, units.x_spread, names),
+            spreads.beside_training("Y", outcomes, weights, None, scale, self.outcome_names_),
+        ]
+        odd = [one for one in found if one is not None]
+        if not odd:
+            return
+        told = " ".join(one.sentence for one in odd)
+        if self.outliers == "error":
+            raise ValueError(f"{told} Correct or remove them, or let outliers be 'warn'.")
+        usual = ~np.any([one.rows for one in odd], axis=0) & (weights > 0)
+        told += " Such values are counted as they are"
+        if usual.any():
+            with np.errstate(over="ignore"):
+                losses = np.asarray(self.loss_on(contexts)(self._decide(contexts), outcomes))
+                every = np.average(losses, weights=weights)
+            rest = np.average(losses[usual], weights=weights[usual])
+            told += f": a row costs {number(every)} on average, {number(rest)} without them"
+        warnings.warn(f"{told}.", OutlierWarning, stacklevel=stacklevel)
 
     def loss_on(self, X: Any) -> Loss:
         """Return the loss of these rows: what it reads from columns of X is in place."""

@@ -8,8 +8,9 @@ optimised (``brief``), which takes half as long. Nothing global is set.
 
 Every new shape is compiled anew. Shapes are few (``ladder``), but a process may see many kinds of
 fits, and a compiled program keeps dozens of memory maps. A process may have 65,530 of them (Linux),
-after which LLVM, and with it the interpreter, dies. So programs are let go when the process has
-many maps; what is needed again is compiled again.
+after which LLVM, and with it the interpreter, dies; and a fit of a new shape leaves some 20 MB. So
+programs are let go when the process has many maps or has grown by much; what is needed again is
+compiled again.
 
 JAX's own programs and traces go with them. It makes some for each new shape outside of ours
 (``jnp.asarray`` of an array is one, and holds a megabyte; ``jax.device_put`` compiles nothing) and
@@ -42,12 +43,16 @@ BRIEF = {"xla_backend_optimization_level": 0}
 MOST_MAPS = 10_000
 """Memory maps of the process at which programs are let go: some twenty fits of new shapes with
 their values, a gigabyte of programs, a sixth of what Linux allows."""
+MOST_GROWTH = 3 * 2**29
+"""Bytes by which the process may have grown since programs were let go: some eighty such fits. What
+else it has taken in since then counts as well, since nobody tells them apart."""
 BETWEEN_LOOKS = 8
 """Compilations between two looks at the number of maps, which takes a millisecond or more."""
-MAPS = Path("/proc/self/maps")
+MAPS, SIZES = Path("/proc/self/maps"), Path("/proc/self/statm")
 R = TypeVar("R")
 
 _compilations: Counter[str] = Counter()
+_least_memory: int | None = None
 _home: int | None = None
 _begun = local()
 
@@ -124,17 +129,26 @@ def memory_maps() -> int:
     return MAPS.read_bytes().count(b"\n") if MAPS.exists() else 0
 
 
+def memory() -> int:
+    """Bytes of this process that are in memory; 0 where the system does not tell."""
+    if not SIZES.exists():
+        return 0
+    return int(SIZES.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def release() -> None:
     """Let go of every compiled program, and of what JAX keeps to make it.
 
     What compiling allocated goes back to the system: glibc would keep it, 10 MB for every program.
     """
+    global _least_memory
     jax.clear_caches()
     _forget_types()
     gc.collect()
     trim = _malloc_trim()
     if trim is not None:
         trim(0)
+    _least_memory = None
 
 
 def _forget_types() -> None:
@@ -157,12 +171,21 @@ def compilations() -> Counter[str]:
 
 
 def _count_compilation(function: Callable[..., Any]) -> None:
-    """Look at the number of maps now and then, and let go if there are many."""
+    """Look at maps and memory now and then, and let go if there are many or it is much."""
     with FIRST:
         _compilations[f"{function.__module__}.{function.__qualname__}"] += 1
         look = _compilations.total() % BETWEEN_LOOKS == 0
-    if look and memory_maps() > MOST_MAPS:
+    if look and (_has_grown() or memory_maps() > MOST_MAPS):
         release()
+
+
+def _has_grown() -> bool:
+    """Whether the process is much larger than it was at its smallest since the last release."""
+    global _least_memory
+    now = memory()
+    with FIRST:
+        _least_memory = now if _least_memory is None else min(_least_memory, now)
+        return now > _least_memory + MOST_GROWTH
 
 
 def refuse_in_forked_process() -> None:

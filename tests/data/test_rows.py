@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.data.rows import places_of, tie_labels
+from hedgerow.data.rows import in_order, labels_in_order, places_of, tie_labels
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 2], [1, 0, 1], [0, 2], []])
@@ -21,3 +21,14 @@ def test_labels_are_those_of_a_plain_sort(ties):
     X = np.random.default_rng(1).normal(size=(300, 3))
     X = np.round(X) if ties else np.where(np.arange(3) == 0, np.round(X), X)
     assert np.array_equal(tie_labels(X), np.unique(X, axis=0, return_inverse=True)[1].ravel())
+
+
+@pytest.mark.parametrize("decimals", [0, 8])
+def test_rows_in_order_are_labelled_without_a_sort(decimals):
+    X = np.round(np.random.default_rng(2).normal(size=(300, 2)), decimals)
+    X, _, _ = in_order(X, np.arange(300.0)[:, None], np.ones(300))
+    assert np.array_equal(labels_in_order(X), tie_labels(X))
+
+
+def test_no_rows_have_no_labels():
+    assert len(labels_in_order(np.empty((0, 2)))) == 0

@@ -106,6 +106,27 @@ def test_each_outcome_has_its_own_direction():
     assert found.predict(X).shape == (300, 2)
 
 
+def test_outcomes_that_share_a_direction_learn_it_together():
+    """Also where one falls as the other rises; each has a curve of its own."""
+    rng = np.random.default_rng(1)
+    index = X @ BETA
+    truth = np.column_stack([np.tanh(2 * index), -5 * np.tanh(index), 0 * index])
+    noisy = truth + rng.normal(size=(300, 3)) * [0.7, 2.0, 1.0]
+    shared = hr.IndexRegressor(shared=True).fit(X, noisy)
+    assert np.ptp(shared.directions_ / shared.directions_[:, [0]], axis=0).max() < 1e-9
+    own = hr.IndexRegressor().fit(X, noisy)
+    assert angle(shared.directions_[0], BETA) > max(angle(b, BETA) for b in own.directions_)
+    first, second, third = np.corrcoef(shared.predict(X).T, truth[:, 0])[-1, :-1]
+    assert first > 0.9
+    assert second < -0.9
+    assert np.isfinite(third)
+
+
+def test_one_outcome_shares_its_direction_with_none():
+    plain, shared = (hr.IndexRegressor(shared=given).fit(X, Y) for given in (False, True))
+    np.testing.assert_array_equal(shared.predict(X), plain.predict(X))
+
+
 def test_constant_outcomes_are_predicted_as_they_are():
     np.testing.assert_allclose(hr.IndexRegressor().fit(X, np.full(300, 40.0)).predict(X), 40.0)
 

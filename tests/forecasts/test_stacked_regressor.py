@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.utils.estimator_checks import check_estimator
 
 import hedgerow as hr
+from hedgerow.forecasts import stacked_regressor
 from hedgerow.forecasts.cross_fitting import splits_of
 from tests.problems import history
 
@@ -53,8 +55,45 @@ def test_it_shrinks_where_nothing_can_be_learned():
     assert found.predict(X).std() < 0.3 * y.std()
 
 
-def test_several_outcomes_have_weights_of_their_own():
+def test_several_outcomes_share_weights_unless_their_own_are_clearly_better():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    bump = np.column_stack([np.exp(-((X[:, 0] - 0.5) ** 2)), np.exp(0.5 * X[:, 1])])
+    members = [hr.IndexRegressor(), hr.LogLinearRegressor()]
+    alike = bump[:, [1]] * rng.gamma(4, 0.25, (400, 2))
+    shared = hr.StackedRegressor(members).fit(X, alike)
+    assert np.ptp(shared.weights_, axis=1).max() == 0
+    unlike = bump * rng.gamma(100, 0.01, (400, 2))
+    own = hr.StackedRegressor(members).fit(X, unlike)
+    assert own.weights_[0, 0] > 0.8  # a bump is no factor
+    assert own.weights_[1, 1] > 0.5
+    assert own.predict(X).shape == (400, 2)
+
+
+def test_weights_do_not_look_at_rows_that_no_fold_holds_out():
     X, y = history(120)
-    found = hr.StackedRegressor([FOREST, hr.IndexRegressor()]).fit(X, np.column_stack([y, -3 * y]))
-    assert found.weights_.shape == (2, 2)
-    assert found.predict(X).shape == (120, 2)
+    Y = np.column_stack([y, y**2])
+    splits = list(TimeSeriesSplit(4).split(X))
+    changed = Y.copy()
+    changed[: len(splits[0][0])] = changed[: len(splits[0][0])][::-1]
+    weights = [
+        stacked_regressor._weights(
+            [np.where(np.arange(120)[:, None] < len(splits[0][0]), np.nan, 0.5 * Y)] * 2,
+            outcomes,
+            np.ones(120),
+            Y.mean(axis=0),
+            splits,
+        )
+        for outcomes in (Y, changed)
+    ]
+    np.testing.assert_allclose(*weights)
+
+
+def test_members_are_those_that_suit_the_outcomes():
+    X, y = history(60)
+    kinds = [type(one) for one in stacked_regressor.default_members(X, y[:, None] - 1e6)]
+    assert hr.LogLinearRegressor not in kinds
+    several = stacked_regressor.default_members(X, np.abs(np.column_stack([y, y])))
+    assert [getattr(one, "shared", None) for one in several] == [None, False, True, True]
+    wide = np.zeros((60, stacked_regressor.MOST_FEATURES + 1))
+    assert len(stacked_regressor.default_members(wide, np.abs(y[:, None]))) == 2

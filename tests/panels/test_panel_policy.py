@@ -5,6 +5,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow import fitting
+from hedgerow.fitting import pose
+from hedgerow.panels.pooled import learn_pooled, mean_of_fits
 
 LOSS = hr.Newsvendor(1.0, 3.0)
 BY = ("store", "item")
@@ -237,3 +240,16 @@ def test_many_ids_are_three_numbers(sales):
     many = pd.concat([one.assign(store=store) for store in range(60)])
     panel = _panel(features=_features(lags=(), rolling=()), seeds=1).fit(many)
     assert panel.panel_.codes == ["series_size", "series_spread", "series_zeros"]
+
+
+def test_beginnings_share_one_reading_of_the_history(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"])
+    y = 20 + 5 * X["a"].to_numpy() + rng.gamma(4.0, 1.0, 120)
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.ERM(), random_state=4)
+    each = mean_of_fits(policy, 120, lambda own: own.fit(X, y), 3)
+    posed = []
+    monkeypatch.setattr(fitting, "pose", lambda *given: posed.append(pose(*given)) or posed[-1])
+    together = learn_pooled(policy, X, y, np.ones(120), None, 3)
+    assert len(posed) == 1
+    assert np.array_equal(together.predict(X), each.predict(X))

@@ -158,12 +158,16 @@ def test_a_forked_process_is_told_at_once(tmp_path, asking):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not programs.MAPS.exists(), reason="memory maps are not told here")
-def test_programs_of_many_shapes_do_not_pile_up(monkeypatch):
+@pytest.mark.parametrize("limit", ["maps", "bytes"])
+def test_programs_of_many_shapes_do_not_pile_up(monkeypatch, limit):
     """At the kernel's limit of maps the interpreter would die; 5,000 fits: benchmarks/shapes.py."""
     released = []
     release = programs.release
     monkeypatch.setattr(programs, "release", lambda: released.append(release()))
-    monkeypatch.setattr(programs, "MOST_MAPS", programs.memory_maps() + 150)
+    if limit == "maps":
+        monkeypatch.setattr(programs, "MOST_MAPS", programs.memory_maps() + 150)
+    else:
+        monkeypatch.setattr(programs, "MOST_GROWTH", 20 * 2**20)
     monkeypatch.setattr(programs, "BETWEEN_LOOKS", 1)
     before = programs.memory_maps()
     for features in range(3, 9):  # numbers of rows share programs, numbers of features do not

@@ -37,6 +37,7 @@ def history(rows=70, seed=0):
             "wind": wind,
             "guests": rng.integers(5, 60, rows),
             "demand": demand.round(1).clip(0),
+            "ordered": np.where(np.arange(rows) % 5 == 4, np.nan, 33.0),
         }
     )
 
@@ -77,6 +78,7 @@ def hedged(table):
         hr.Newsvendor(1.0, 3.0),
         model,
         rule=hr.SoftForest(trees=4, depth=3),
+        nominal=hr.NeighbourNominal(5),
         solver=default_solver(model).set_params(steps=40),
         random_state=0,
     )
@@ -96,9 +98,8 @@ def trusting(table):
 def hedged_page(hedged, trusting, table, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "hedged.html"
     settings = {"unit": "portions", "loss_unit": "€", "title": "Kitchen", "date": "2020-03-01"}
-    return write_report(
-        hedged, table, table[["demand"]], path, against={"trusting": trusting}, row=7, **settings
-    )
+    against = {"trusting": trusting, "Your own orders": "ordered"}
+    return write_report(hedged, table, table[["demand"]], path, against=against, row=7, **settings)
 
 
 @pytest.fixture(scope="session")

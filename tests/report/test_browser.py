@@ -184,7 +184,7 @@ class TestWhatIf:
         X = hedged.encoder_.transform(table)
         assert page.input_value("#row") == "7"
         close([decided(page)], hedged.predict(X[6:7]))
-        assert page.inner_text("#decision .change") == "as on row 7"
+        assert page.inner_text("#decision .change") == "as on day 7"
         assert f"{table['demand'][6]:g} portions" in page.inner_text("#row-said")
 
     def test_a_slider_changes_decision_reasons_and_routes(self, look, hedged, hedged_page, table):
@@ -207,7 +207,7 @@ class TestWhatIf:
         )
         close([decided(page)], hedged.predict(x))
         assert decided(page) != before
-        assert "against row 7" in page.inner_text("#decision .change")
+        assert "against day 7" in page.inner_text("#decision .change")
         page.wait_for_function(
             "(old) => document.getElementById('waterfall').innerText !== old", arg=why
         )
@@ -231,6 +231,36 @@ class TestWhatIf:
         close(ask(page, "state().x"), x.to_numpy()[0], 0)
         close(ask(page, "encode(given[0])", values), x.to_numpy()[0], 0)
         close([decided(page)], hedged.predict(x))
+
+    def test_the_date_moves_what_follows_from_it(self, look, tmp_path):
+        rng = np.random.default_rng(0)
+        days = pd.date_range("2020-01-06", periods=60)
+        table = pd.DataFrame({"wind": rng.normal(size=60), "weekday": days.day_of_week + 1.0})
+        table["weekend"] = (days.day_of_week > 4).astype(float)
+        Y = rng.uniform(5, 9, 60)
+        policy = invented(hr.Newsvendor(1, 3), table, Y, hr.SoftForest(2, 2))
+        page = look(write_report(policy, table.set_index(days), Y, tmp_path / "page.html"))
+        assert page.locator(".control").count() == 2  # the date and the wind
+        assert "sets weekday, weekend as well" in page.inner_text(".control.date")
+        page.get_by_label("date", exact=True).fill("2020-08-09")  # a Sunday
+        wind = table["wind"][0]
+        np.testing.assert_allclose(ask(page, "state().x"), [wind, 7, 1])
+        close([decided(page)], policy.predict(pd.DataFrame([[wind, 7.0, 1.0]], columns=[*table])))
+        page.click("#again")
+        np.testing.assert_allclose(ask(page, "state().x"), [wind, 1, 0])
+        axis = page.locator("#row-chart text.tick").all_text_contents()
+        assert any("Jan" in text for text in axis)
+
+    def test_how_bad_the_decision_can_turn_out(self, look, hedged_page):
+        page = look(hedged_page)
+        assert "at worst within the hedge" in page.inner_text("#today")
+        assert page.get_attribute("#today", "data-known") == "true"
+        page.get_by_label("party", exact=True).click()
+        assert "not for changed inputs" in page.inner_text("#today")
+        page.click("#again")
+        assert "at worst within the hedge" in page.inner_text("#today")
+        page.click("#typical")
+        assert page.get_attribute("#today", "data-known") == "false"
 
     @pytest.mark.slow
     def test_nonsense_leaves_the_last_decision(self, look, hedged_page):
@@ -260,7 +290,7 @@ class TestWhatIf:
         values = ask(page, "state().values")
         assert values[1] == table["sky"].mode()[0]
         assert values[3] == pytest.approx(table["wind"].mean(), rel=1e-12)
-        assert "the typical row" in page.inner_text("#decision .change")
+        assert "the typical day" in page.inner_text("#decision .change")
 
     @pytest.mark.slow
     def test_a_click_on_the_chart_picks_a_row(self, look, hedged_page):

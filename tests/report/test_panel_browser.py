@@ -1,9 +1,12 @@
 """A panel's page in a browser: quiet, sortable, searchable, and readable on a phone."""
 
+import re
+
 import pytest
 
 from hedgerow.report import write_panel_report
 from tests.report.panels import features, panel, sales, split
+from tests.report.test_accessible import violations
 
 HOSTILE = '<img src=x onerror="alert(2)">'
 WIDTH = 375
@@ -96,3 +99,16 @@ def test_numbered_times_and_nothing_to_compare_with(look, tmp_path):
     opened.hover("#orders-0 > svg")
     assert opened.inner_text("#orders-0-said").split(":")[0] in {str(day) for day in range(31, 60)}
     assert not opened.is_visible("#reference-field")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(look, page, scheme):
+    assert violations(look(page, color_scheme=scheme)) == []
+
+
+@pytest.mark.slow
+def test_the_summary_is_one_sheet(look, page):
+    opened = look(page)
+    opened.evaluate("document.documentElement.dataset.print = 'summary'")
+    assert len(re.findall(rb"/Type\s*/Page\b", opened.pdf(format="A4"))) == 1

@@ -19,6 +19,7 @@ from hedgerow.describe.page_form import PageForm
 from hedgerow.report import sentences, write_report
 from hedgerow.report.costs import costs_of
 from hedgerow.report.html import embedded, page
+from hedgerow.report.inputs import inputs_of
 from hedgerow.report.live import chosen_rows
 from hedgerow.report.scenario import _feature, scenario_of
 from hedgerow.report.subject import Subject
@@ -50,6 +51,7 @@ class TestContent:
         text = hedged_page.read_text()
         assert "<title>Kitchen</title>" in text
         assert "2020-03-01, 70 rows, hedgerow" in text
+        assert "70 days of data, 2019-12-20 to 2020-02-27" in text
         for words in ("demand, in portions", "KL divergence", "Each unit left over costs 1 €"):
             assert words in text
         places = [text.index(f'<section id="{name}"') for name in SECTIONS]
@@ -152,7 +154,7 @@ def test_a_policy_without_a_robust_value_is_reported_on(hedged, table, tmp_path)
     del forgetful.nominal_
     page = write_report(forgetful, table, table["demand"], tmp_path / "p.html").read_text()
     assert "This policy was saved before its robust value was computed." in page
-    assert "Robust value" not in page
+    assert "robust value is" not in page
 
 
 class TestEscaping:
@@ -196,6 +198,37 @@ class TestCosts:
         assert foresight.mean == 0
         assert own.spread["worst"] == own.losses.max()
         assert own.spread["tail"] == pytest.approx(np.sort(own.losses)[-4:] @ [0.5, 1, 1, 1] / 3.5)
+
+    def test_present_orders_are_compared_where_they_are_known(self, hedged, table):
+        subject = Subject.read(hedged, table, table["demand"])
+        own, orders, *_ = costs_of(subject, table, {"Your own orders": "ordered"})
+        known = table["ordered"].notna().to_numpy()
+        Y, ordered = (table[name].to_numpy()[known] for name in ("demand", "ordered"))
+        by_hand = np.maximum(ordered - Y, 0) + 3 * np.maximum(Y - ordered, 0)
+        np.testing.assert_allclose(orders.losses[known], by_hand, rtol=1e-6)
+        assert orders.mean == pytest.approx(by_hand.mean(), rel=1e-6)
+        assert orders.remark == "column ordered, on 56 of the 70 rows"
+        gap = by_hand - own.losses[known]
+        assert orders.against(own)[0] == pytest.approx(gap.mean(), rel=1e-6)
+        assert own.against(orders)[0] == pytest.approx(-gap.mean(), rel=1e-6)
+        said = sentences.verdict(subject, [own, orders])
+        assert said.startswith("On the 56 days for which they are known it")
+        assert "your own orders" in said
+
+    @pytest.mark.parametrize(
+        ("columns", "sentence"),
+        [
+            ("orders", "There is no column 'orders'"),
+            (["ordered", "wind"], "one column for each of 1 decision"),
+            ("nobody", "no row says what was ordered"),
+            ("sky", "must hold numbers"),
+        ],
+    )
+    def test_columns_that_cannot_be_compared_with(self, hedged, table, columns, sentence):
+        table = table.assign(nobody=np.nan)
+        subject = Subject.read(hedged, table, table["demand"])
+        with pytest.raises(ValueError, match=sentence):
+            costs_of(subject, table, {"orders": columns})
 
     def test_foresight_is_left_out_where_it_is_not_free(self, small):
         _, X, Y = small
@@ -249,7 +282,7 @@ class TestScenario:
         for name in ("sky", "party"):
             assert sum(panels[name]["worst"]) == pytest.approx(1)
         assert "edges" in panels["weekday of day"]
-        assert "most important columns," in sentences.scenario_words(subject, scenario)
+        assert "near the 70 days of this report" in sentences.scenario_words(subject, scenario)[0]
 
     def test_what_is_shifted_by_degrees_has_no_shares(self):
         data, worst = np.array([[0.0], [1.0], [1.0]]), np.array([[0.0], [1.0], [1.3]])
@@ -268,10 +301,45 @@ class TestScenario:
             raise kind("The robust value is infinite.")
 
         policy, X, Y = small
-        monkeypatch.setattr("hedgerow.report.scenario.worst_case", refuse)
+        monkeypatch.setattr("hedgerow.report.scenario.certify", refuse)
         monkeypatch.setattr(policy, "ambiguity", hr.KL(1.0))
         scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
         assert "The robust value is infinite." in scenario.trouble
+
+
+class TestInputs:
+    """One control for each thing that can be known."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def subject(cls):
+        rng = np.random.default_rng(0)
+        days = pd.date_range("2020-01-06", periods=60)
+        names = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+        weekday = {
+            f"weekday_{name}": (days.day_of_week == k).astype(float) for k, name in enumerate(names)
+        }
+        sky = rng.integers(0, 3, 60)
+        family = {
+            f"sky_{k}": (sky == i).astype(float) for i, k in enumerate(("fog", "sun", "rain"))
+        }
+        more = {"a_1": rng.integers(0, 2, 60), "a_2": rng.integers(0, 2, 60)}
+        table = pd.DataFrame({"wind": rng.normal(size=60), **weekday, **family, **more})
+        table["weekend"] = (days.day_of_week > 4).astype(float)
+        Y = pd.Series(rng.uniform(5, 9, 60), name="demand")
+        policy = invented(hr.Newsvendor(1, 3), table, Y, hr.SoftForest(2, 2))
+        return Subject.read(policy, table.set_index(days), Y)
+
+    def test_families_are_one_choice_and_dates_move_what_follows(self, subject):
+        found = {one["name"]: one for one in inputs_of(subject)}
+        assert list(found) == ["date", "wind", "weekday", "sky", "a_1", "a_2", "weekend"]
+        assert found["sky"]["kind"] == found["weekday"]["kind"] == "category"
+        assert found["sky"]["values"] == ("fog", "sun", "rain")
+        assert "follows" not in found["sky"]
+        assert found["weekday"]["follows"]["table"]["5"] == "SAT"
+        assert found["weekend"]["follows"]["table"] == {str(k): float(k > 4) for k in range(7)}
+        assert found["date"]["used"]
+        assert sorted(j for one in found.values() for j in one["features"]) == list(range(14))
 
 
 class TestRefusals:
@@ -313,13 +381,15 @@ class TestCommand:
         result = call(
             *("report", files / "hedged.hedgerow", files / "data.csv", "-o", out, "--row", 3),
             *("--against", files / "trusting.hedgerow", "--title", "Soup", "--unit", "bowls"),
+            *("--against-column", "ordered", "--time", "day"),
         )
         assert result.exit_code == 0, result.output
         assert f"{out.stat().st_size / 1e6:.2f} MB" in result.output
         data = data_of(out.read_text())
         assert data["start"] == 3
         assert data["unit"] == "bowls"
-        assert [cost["name"] for cost in data["costs"]][:2] == ["This policy", "trusting"]
+        names = [cost["name"] for cost in data["costs"]]
+        assert names[:3] == ["This policy", "Your own orders", "trusting"]
         assert {one["kind"] for one in data["inputs"]} == {"date", "category", "switch", "number"}
 
     @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ their own. The model appears in it three times: as it was given, with numbers in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ from jaxtyping import Float
 
 from hedgerow._components import double
 from hedgerow.ambiguity.base import Ambiguity, Kernels, Setting
-from hedgerow.data import NominalDistribution, Units
+from hedgerow.data import NominalDistribution, TrainingTable, Units
 from hedgerow.kernels import Nodes, Reference
 from hedgerow.losses import Loss, along, bound, by_row, parameters
 from hedgerow.programs import refuse_in_forked_process
@@ -86,6 +87,18 @@ class Problem:
         if not self.loss.varies():
             return None
         return parameters(self.working_loss(), self.nominal.contexts)
+
+    def table(self, outcomes_per_context: int) -> TrainingTable:
+        """Return the nominal distribution on the device, to train on: one, however often asked."""
+        if outcomes_per_context not in self._tables:
+            self._tables[outcomes_per_context] = TrainingTable.build(
+                self.nominal, self.units, outcomes_per_context, parameters=self.parameters()
+            )
+        return self._tables[outcomes_per_context]
+
+    @cached_property
+    def _tables(self) -> dict[int, TrainingTable]:
+        return {}
 
     def loss_of(self, contexts: np.ndarray) -> Loss:
         """Return the working loss of rows that have these contexts, by their places."""

@@ -240,6 +240,7 @@ def calibrate(
     model = with_radius(ambiguity or policy.given_, 1.0)
     contexts = policy.contexts(X)
     outcomes = policy.outcomes(Y, contexts)
+    policy.tell_typos(contexts, outcomes)
     if held_out != "given":
         _checks.count("folds", folds, 2)
     needed = conformal.needed(level, confidence) if method == "blocks" else 1

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from hedgerow import _checks
-from hedgerow._warnings import WideRadiusWarning
+from hedgerow._warnings import OutlierWarning, WideRadiusWarning, unsaid
 from hedgerow.ambiguity import InfeasibleRadiusError, Moves, Problem
 from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
@@ -282,7 +282,8 @@ def radius_menu(
         model = with_radius(problem.given, radius)
         learned, posed = policy, problem
         if retrain:
-            learned = policy.retrained(model, X, Y)
+            with unsaid(OutlierWarning):  # said once, when the problem was posed
+                learned = policy.retrained(model, X, Y)
             posed = learned.posed(None, None)[0]
         found = certify(posed.against(model), learned.rule_, key, tolerance).robust
         prices.append(found.nominal)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.base import clone
 
-from hedgerow._warnings import HedgerowWarning
+from hedgerow._warnings import HedgerowWarning, OutlierWarning, unsaid
 from hedgerow.ambiguity import ERM, Ambiguity, Calibrated, RadiusWish
 from hedgerow.certify.calibration import SMALLEST, Calibration, calibrate
 from hedgerow.certify.radii import usual_radius
@@ -44,7 +44,8 @@ class RadiusFinder:
 
     def usual(self) -> Settled:
         """How far the means of so many rows are uncertain."""
-        posed = self.policy.posed(self.X, self.Y, self.sample_weight, self.censored)
+        with unsaid(OutlierWarning):  # training says it
+            posed = self.policy.posed(self.X, self.Y, self.sample_weight, self.censored)
         radius = usual_radius(posed[0], posed[2])
         trained = self.trained(with_radius(self._model, radius), loud=True)
         return Settled(trained, radius)
@@ -65,9 +66,11 @@ class RadiusFinder:
             "ambiguity": self._model,
         }
         trusting = self.trained(ERM())
-        first = calibrate(trusting, self.X, self.Y, **asked).model
+        with unsaid(OutlierWarning):
+            first = calibrate(trusting, self.X, self.Y, **asked).model
         hedged = self.trained(first, loud=True)
-        found = calibrate(hedged, self.X, self.Y, **asked)
+        with unsaid(OutlierWarning):
+            found = calibrate(hedged, self.X, self.Y, **asked)
         if found.radius == float("inf"):
             raise ValueError(
                 f"No radius of {type(self._model).__name__} covers a mean cost of "

@@ -234,6 +234,7 @@ def evaluated(
     """Check what ``robust_value`` and ``worst_case`` are given, and certify."""
     _checks.fitted_policy(policy)
     _checks.positive("tolerance", tolerance)
+    policy.tell_typos(X, Y, sample_weight, stacklevel=4)
     problem = policy.problem(
         X, Y, ambiguity=ambiguity, sample_weight=sample_weight, censored=censored, at=at
     )

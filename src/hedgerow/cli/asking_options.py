@@ -133,7 +133,12 @@ class ReportRequest:
     against: Annotated[
         list[Path] | None, option("FILE", "Another policy to compare with; may be repeated.")
     ] = None
-    against_column: AgainstColumn = None
+    against_column: Annotated[
+        str | None,
+        option(
+            "COLUMN", "What was ordered until now, to compare with; one for each decision: a,b."
+        ),
+    ] = None
     history: History = None
     series: Annotated[
         list[str] | None,
@@ -142,6 +147,9 @@ class ReportRequest:
     outcomes: Outcomes = None
     row: Annotated[
         int | None, option("NUMBER", "Row the what-if panel begins with; default: 1.")
+    ] = None
+    time: Annotated[
+        str | None, option("COLUMN", "Dates of the rows; default: the first column of dates.")
     ] = None
     title: Annotated[str | None, option("TEXT", "Heading of the page.")] = None
     unit: Annotated[str, option("TEXT", "What is decided on, such as portions.")] = ""

@@ -1,4 +1,4 @@
-"""``hedgerow fit --search``: penalty, epsilon and training steps by cross-validation."""
+"""``hedgerow fit --search``: penalty, epsilon, gates and training steps by cross-validation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from hedgerow._warnings import HedgerowWarning
 from hedgerow.cli.screen import counting
 from hedgerow.describe.numbers import number
 from hedgerow.estimator import RobustPolicy
+from hedgerow.rules import SoftForest
 from hedgerow.search import RobustPolicyCV
 from hedgerow.solvers import SCSC
 
 FOLDS = 5
+SOFT = SoftForest(temperature=4.0)
+"""Learns more slowly, and decides better where outcomes say little (docs/results/recipe.md)."""
 
 
 def choose(
@@ -32,7 +35,7 @@ def choose(
 
     ``asked`` is what ``RobustPolicyCV`` is to try besides. ``kind`` is "folds", or "time" for folds
     that follow what they are learned from. The empirical risk is always a candidate, and the only
-    one if the policy has no other model.
+    one if the policy has no other model; softer gates are one where no rule was asked for.
     """
     tried = dict(asked or {})
     solver = tried.pop("solver", None) or SCSC(nodes=1)  # the search's own
@@ -40,7 +43,9 @@ def choose(
         solver.set_params(steps=policy.solver.steps)
     hedges = policy.given_.description().hedges
     nominals = None if policy.nominal is None else [policy.nominal]
-    own: dict[str, Any] = {"nominals": nominals, "rules": [policy.rule]}
+    usual = repr(policy.rule) == repr(SoftForest())
+    rules = [policy.rule, SOFT] if usual else [policy.rule]
+    own: dict[str, Any] = {"nominals": nominals, "rules": rules}
     own |= {"ambiguity": policy.ambiguity} if hedges else {"penalties": [math.inf]}
     tried = own | tried
     folds = tried.pop("cv", FOLDS)
@@ -72,6 +77,8 @@ def _words(search: RobustPolicyCV, hedges: bool, most: int, kind: str, count: in
         ]
     elif hedges:
         words = ["empirical risk"]
+    if repr(chosen["rule"]) == repr(SOFT):
+        words.append(f"temperature {number(SOFT.temperature)}")
     words.append(f"{chosen['steps']:,} of {most:,} steps")
     folds = f"by {count} folds" + (" in order of time" if kind == "time" else "")
     loss = f"{number(best['mean_loss'])} ± {number(best['standard_error'], 2)}"

@@ -33,14 +33,17 @@ from hedgerow.describe.text import quoted
 def demo(
     out: Annotated[Path, option("FOLDER", "Folder to write into.", *OUT)] = Path("hedgerow-demo"),
     seed: Seed = 0,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Do not open the page in a browser.")
+    ] = False,
 ) -> None:
-    """Order for a real restaurant: train, compare out of sample, save (about a minute)."""
+    """Order for a real bakery chain: learn, promise, test on a year, show why (half a minute)."""
     with guarded():
         from hedgerow.cli.work import prepare
         from hedgerow.demo import run
 
         prepare()
-        run(out, seed=seed)
+        run(out, seed=seed, open_page=not no_open)
 
 
 @app.command(

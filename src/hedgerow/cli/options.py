@@ -168,7 +168,7 @@ class FitRequest(SettingsOptions, PanelOptions, CostOptions):
         ),
     ] = None
     penalty: Annotated[
-        float | None, in_model("NUMBER", "Price of moving data; default: 10 up to 1,000 rows.")
+        float | None, in_model("NUMBER", "Price of moving data; default: √rows, from 10.")
     ] = None
     radius: Annotated[
         str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -21,6 +22,7 @@ from hedgerow.data.table_files import read_table
 from hedgerow.panels import PanelPolicy
 from hedgerow.report import check_page_target, write_report
 
+ORDERS = "Your own orders"
 LARGE = 3_000_000
 """Bytes from which a page is worth a remark."""
 
@@ -32,7 +34,7 @@ def run(request: ReportRequest) -> None:
     if isinstance(policy, PanelPolicy):
         _of_panel(policy, table, request, out)
         return
-    for name in ("history", "series", "against_column"):
+    for name in ("history", "series"):
         if getattr(request, name) is not None:
             raise ValueError(
                 f"--{name.replace('_', '-')} is understood for panels; {request.policy} holds a "
@@ -47,27 +49,32 @@ def run(request: ReportRequest) -> None:
             f"{data} has no column {missing[0]!r}: a report needs what then happened, to say what "
             "decisions cost; name other columns with --outcome."
         )
+    rivals: dict[str, Any] = {_name(file, against): load_policy(file) for file in against}
+    if request.against_column is not None:
+        rivals[ORDERS] = [name.strip() for name in request.against_column.split(",")]
     with counting("report") as progress:
         write_report(
             policy,
             table,
             outcomes_of(policy, request.policy, table, request.outcomes),
             out,
-            against={_name(file, against): load_policy(file) for file in against},
+            against=rivals,
             row=request.row,
+            time=request.time,
             title=request.title,
             unit=request.unit,
             loss_unit=request.loss_unit,
             progress=progress,
         )
-    _tell(request, table, out, [("against", ", ".join(map(str, against)))] if against else [])
+    named = [*map(str, against), *filter(None, [request.against_column])]
+    _tell(request, table, out, [("against", ", ".join(named))] if named else [])
 
 
 def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, out: Path) -> None:
     """Write the report of a panel: an overview over series, and a page for each that was named."""
     from hedgerow.report import write_panel_report
 
-    for name in ("against", "row", "outcomes"):
+    for name in ("against", "row", "outcomes", "time"):
         if getattr(request, name) is not None:
             option = {"outcomes": "outcome"}.get(name, name)
             raise ValueError(f"--{option} is not understood for panels.")
@@ -83,7 +90,7 @@ def _of_panel(panel: PanelPolicy, table: pd.DataFrame, request: ReportRequest, o
             out,
             history=history,
             series=series,
-            against={column: column} if column else None,
+            against={ORDERS: column} if column else None,
             title=request.title,
             unit=request.unit,
             loss_unit=request.loss_unit,

@@ -149,6 +149,7 @@ def evaluate(request: EvaluateRequest) -> None:
     found = outcomes_of(policy, path, table, request.outcomes)
     X, Y = features_of(policy, table), found.to_numpy()
     _check_costs(policy.loss, X)
+    policy.tell_typos(X, Y)
     losses = policy.losses(X, Y)
     constant = policy.units_.constant
     always = np.broadcast_to(constant, (len(Y), len(constant)))

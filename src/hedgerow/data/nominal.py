@@ -26,7 +26,13 @@ from sklearn.neighbors import NearestNeighbors
 from hedgerow import _checks
 from hedgerow._components import Component
 from hedgerow.data.censoring import RowParts, among_members, among_near, censored_in_order
-from hedgerow.data.rows import in_order, places_of, standardised, tie_labels
+from hedgerow.data.rows import (
+    in_order,
+    labels_in_order,
+    places_of,
+    standardised,
+    tie_labels,
+)
 from hedgerow.describe.parts import NominalDescription
 
 
@@ -128,7 +134,7 @@ class EmpiricalNominal(Nominal):
     def build(self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> NominalDistribution:
         """Group exact ties of the rows of X."""
         X, Y, weights = in_order(X, Y, weights)
-        return _grouped(X, Y, weights, tie_labels(X))
+        return _grouped(X, Y, weights, labels_in_order(X))
 
     def build_censored(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, censored: np.ndarray

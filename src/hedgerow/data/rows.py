@@ -54,6 +54,14 @@ def tie_labels(X: np.ndarray) -> np.ndarray:
     return labels
 
 
+def labels_in_order(X: np.ndarray) -> Int[np.ndarray, " rows"]:
+    """``tie_labels`` of rows that are in order already, without sorting them again."""
+    differs = np.zeros(max(len(X) - 1, 0), dtype=bool)
+    for column in X.T:  # a table of many rows would be copied otherwise
+        differs |= column[1:] != column[:-1]
+    return np.append(0, np.cumsum(differs))[: len(X)]
+
+
 def places_of(labels: Int[np.ndarray, " rows"]) -> Int[np.ndarray, " rows"] | None:
     """Return the row of every label, if each has exactly one: their order, without sorting."""
     if len(labels) == 0 or labels.max() != len(labels) - 1:

@@ -18,6 +18,10 @@ next with probability g^−3, however many rows there are (ratios of order stati
 are Pareto: Rényi 1953), so in one of d columns with at most d g^−3; the gap above keeps that at one
 in a thousand. What lies beyond the first such gap looks like typos, many or few. They stay where
 they are unless the user says otherwise.
+
+Rows that come later, to be judged by, are seen beside those of training (``beside_training``):
+what lies within sixteen of its spreads does not look like a typo, and what lies a gap farther out
+does, however many there are; in between the rows' own ends decide, as above.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ JUST_BELOW = 1e-9
 """Off a quantile's level, so that rounding does not decide between two neighbours."""
 MANY = 2**20
 """Numbers from which on columns are measured two at a time."""
+USUAL = 16.0
+"""Spreads of training that later rows may lie off: about what a Gaussian's fence is."""
 NAMED = 5
 """Rows that a warning lists."""
 CHOICES = ("warn", "clip", "error")
@@ -119,12 +125,51 @@ def mend(
     return values
 
 
+class Odd(NamedTuple):
+    """Which rows look like typos, and the sentence that names them."""
+
+    rows: Bool[np.ndarray, " n"]
+    sentence: str
+
+
+def beside_training(
+    kind: str,
+    values: Float[np.ndarray, "n d"],
+    mass: Float[np.ndarray, " n"],
+    centre: Float[np.ndarray, " d"] | None,
+    spread: Float[np.ndarray, " d"],
+    names: Sequence[Any] | None = None,
+) -> Odd | None:
+    """Find values that look like typos beside those whose centre and spread these are.
+
+    ``centre`` None: the middle of the values themselves, so that a level that has moved is no typo.
+    A spread of 0 says nothing of its column.
+    """
+    if len(values) == 0:
+        return None
+    if centre is None:
+        centre = np.array([_quantile(column, mass, MEDIAN) for column in values.T])
+    near = np.where(spread > 0, USUAL * spread, np.inf)
+    if np.all(values.min(axis=0) >= centre - near) and np.all(values.max(axis=0) <= centre + near):
+        return None
+    own, far = ordinary_ends(values, mass), near * _gap(values.shape[1])
+    ordinary = own._replace(
+        centre=centre,
+        low=centre - np.clip(centre - own.low, near, far),
+        high=centre + np.clip(own.high - centre, near, far),
+    )
+    typos = ~ordinary.within(values) & (mass > 0)[:, None]
+    if not typos.any():
+        return None
+    return Odd(typos.any(axis=1), _sentence(kind, values, ordinary, typos, names))
+
+
 def ordinary_ends(values: Float[np.ndarray, "n d"], mass: Float[np.ndarray, " n"]) -> Spreads:
     """Fences, moved out to where tails end that lead out of them without a gap."""
     spreads = Spreads.measure(values, mass)
     if spreads.hold(values):
         return spreads
-    gap = GAP * values.shape[1] ** (1 / TAIL)
+    gap = _gap(values.shape[1])
     values = values[mass > 0]
     within = spreads.within(values)
     low, high = spreads.low.copy(), spreads.high.copy()
@@ -138,6 +183,11 @@ def ordinary_ends(values: Float[np.ndarray, "n d"], mass: Float[np.ndarray, " n"
         low[column] = min(low[column], ordinary.min())
         high[column] = max(high[column], ordinary.max())
     return spreads._replace(low=low, high=high)
+
+
+def _gap(columns: int) -> float:
+    """How many times as far as the next a value is that looks like a typo in one of the columns."""
+    return GAP * columns ** (1 / TAIL)
 
 
 def _sentence(
@@ -158,10 +208,12 @@ def _sentence(
     look = "looks like a typo" if len(rows) == 1 else "look like typos"
     name = column if names is None else names[column]
     of = "" if values.shape[1] == 1 else f" in column {name}"
+    where = f"where training was about {number(spreads.centre[column])}"
+    if len(rest):
+        where = f"where the others lie between {number(rest.min())} and {number(rest.max())}"
     return (
         f"{counted(len(rows), 'row')} of {kind} {look} (counted from 0: {listed}): row {row} has "
-        f"{number(values[row, column])}{of}, where the others lie between {number(rest.min())} and "
-        f"{number(rest.max())}."
+        f"{number(values[row, column])}{of}, {where}."
     )
 
 

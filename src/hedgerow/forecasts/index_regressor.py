@@ -95,6 +95,9 @@ class IndexRegressor(CrossFitted):
     ----------
     folds : int or splitter
         What the amount of smoothing is chosen by, in ``fit``.
+    shared : bool
+        Whether all outcomes follow one score, each by a curve of its own: demands that rise and
+        fall together, of which each says little of what moves them. Otherwise each has its own.
 
     Attributes
     ----------
@@ -113,6 +116,7 @@ class IndexRegressor(CrossFitted):
     """
 
     folds: Any = 5
+    shared: bool = False
 
     def cross_fit(
         self, X: np.ndarray, Y: np.ndarray, weights: np.ndarray, splits: Sequence[Split]
@@ -127,20 +131,28 @@ class IndexRegressor(CrossFitted):
         folds = np.array([counted * _held(kept, len(X)) for kept, _ in splits] + [counted])
         self.shrinkages_, self._curves = [], []
         held_out = np.full(Y.shape, np.nan)
-        for j, y in enumerate(outcomes.T):
-            parts = folds * usual[:, j]  # at the end of its fence a typo would still move means
-            paths = _paths(contexts, y, parts)
+        several = range(Y.shape[1])
+        for together in [list(several)] if self.shared else [[j] for j in several]:
+            targets = [outcomes[:, j] for j in together]
+            # at the end of its fence a typo would still move means
+            counts = [folds * usual[:, j] for j in together]
+            paths = _paths(contexts, np.array(targets), np.stack(counts, axis=1))
             errors = [
-                _error(paths[:-1, s], contexts, y, parts, splits) for s in range(len(paths[0]))
+                sum(
+                    _error(paths[:-1, s], contexts, y, parts, splits)
+                    for y, parts in zip(targets, counts, strict=True)
+                )
+                for s in range(len(paths[0]))
             ]
             best = int(np.argmin(errors))
-            curves = [
-                Curve.of(b, contexts, y, w) for b, w in zip(paths[:, best], parts, strict=True)
-            ]
-            for (_, held), curve in zip(splits, curves, strict=False):
-                held_out[held, j] = curve.at(contexts[held])
-            self.shrinkages_.append(SHRINKAGES[best])
-            self._curves.append(curves[-1])
+            for j, y, parts in zip(together, targets, counts, strict=True):
+                curves = [
+                    Curve.of(b, contexts, y, w) for b, w in zip(paths[:, best], parts, strict=True)
+                ]
+                for (_, held), curve in zip(splits, curves, strict=False):
+                    held_out[held, j] = curve.at(contexts[held])
+                self.shrinkages_.append(SHRINKAGES[best])
+                self._curves.append(curves[-1])
         self.directions_ = np.array([curve.direction for curve in self._curves]) * self._factor
         return Crossed(self._mean + self._unit * held_out, self.means(X))
 
@@ -155,40 +167,68 @@ class IndexRegressor(CrossFitted):
 
 
 def _paths(
-    contexts: np.ndarray, y: np.ndarray, parts: Float[np.ndarray, "parts rows"]
+    contexts: np.ndarray,
+    outcomes: Float[np.ndarray, "together rows"],
+    parts: Float[np.ndarray, "parts together rows"],
 ) -> Float[np.ndarray, "parts shrinkages d"]:
     """Directions of every part after each stage, from its own ridge direction on."""
     count = len(contexts)
     seen = np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int)
-    contexts, y, parts = contexts[seen], y[seen], parts[:, seen]
-    begin = np.stack(
-        [slopes_of(contexts[w > 0], y[w > 0, None], w[w > 0]).directions[0] for w in parts]
-    )
+    contexts, outcomes, parts = contexts[seen], outcomes[:, seen], parts[:, :, seen]
+    begin = np.stack([_beginning(contexts, outcomes, weights) for weights in parts])
     missing = ladder.doubling(len(seen)) - len(seen)
     rows = np.pad(contexts, ((0, missing), (0, 0)))
-    single = (begin, rows, np.pad(y, (0, missing)), np.pad(parts, ((0, 0), (0, missing))))
-    found = _descents(*(np.asarray(part, np.float32) for part in single))
+    padded = (
+        np.pad(part, [*[(0, 0)] * (part.ndim - 1), (0, missing)]) for part in (outcomes, parts)
+    )
+    found = _descents(*(np.asarray(part, np.float32) for part in (begin, rows, *padded)))
     return np.asarray(found, np.float64)
+
+
+def _beginning(
+    contexts: np.ndarray,
+    outcomes: Float[np.ndarray, "together rows"],
+    weights: Float[np.ndarray, "together rows"],
+) -> Float[np.ndarray, " d"]:
+    """The ridge direction, or what those of several outcomes have most in common."""
+    found = [
+        slopes_of(contexts[w > 0], y[w > 0, None], w[w > 0])
+        for y, w in zip(outcomes, weights, strict=True)
+    ]
+    directions = np.stack([one.directions[0] for one in found])
+    if len(found) == 1:
+        return directions[0]
+    # outcomes may rise where others fall: the first principal component of what is explained
+    shares = np.sqrt([one.explained[0] for one in found])[:, None] * directions
+    scores = contexts @ shares.T
+    leading = np.linalg.eigh(scores.T @ scores)[1][:, -1] @ shares
+    deviation = (contexts @ leading).std()
+    return leading / deviation if deviation > 0 else leading
 
 
 @program
 def _descents(
     begin: Float[Array, "parts d"],
     X: Float[Array, "rows d"],
-    y: Float[Array, " rows"],
-    parts: Float[Array, "parts rows"],
+    outcomes: Float[Array, "together rows"],
+    parts: Float[Array, "parts together rows"],
 ) -> Float[Array, "parts shrinkages d"]:
     """Stage after stage, one part after the other: what a step looks at stays near."""
     optimiser = optax.adam(optax.linear_schedule(PACE, 0.0, STEPS))
 
     def stages(part: tuple[Array, Array]) -> Array:
-        b, w = part
+        b, weights = part
+
+        def slope(b: Array, shrinkage: Array) -> Array:
+            if len(outcomes) == 1:
+                return _slope(b, X, outcomes[0], weights[0], shrinkage)
+            each = jax.vmap(_slope, in_axes=(None, None, 0, 0, None))
+            return jnp.sum(each(b, X, outcomes, weights, shrinkage / len(outcomes)), axis=0)
 
         def stage(b: Array, shrinkage: Array) -> tuple[Array, Array]:
             def step(state: Any, _: None) -> tuple[Any, None]:
                 b, memory = state
-                slope = _slope(b, X, y, w, shrinkage)
-                change, memory = optimiser.update(slope, memory)
+                change, memory = optimiser.update(slope(b, shrinkage), memory)
                 return (optax.apply_updates(b, change), memory), None
 
             (b, _), _ = jax.lax.scan(step, (b, optimiser.init(b)), length=STEPS)

@@ -43,19 +43,23 @@ def fitted_scale(
         return _proportional(means)
     if scale is not None:
         return _regressed(scale, means, X, Y, weights, splits)
-    best, best_losses = constant, _pinball(means, constant, Y, weights)
+    best, best_losses = constant, pinball(means, constant, Y, weights)
+    counted = weights[np.isfinite(means.held_out).all(axis=1)]
     for candidate in (
         _proportional(means),
         _regressed(IndexRegressor(), means, X, Y, weights, splits),
     ):
-        losses = _pinball(means, candidate, Y, weights)
-        gain = best_losses - losses
-        share = weights[np.isfinite(means.held_out).all(axis=1)]
-        share = share / share.sum()
-        mean = share @ gain
-        if mean > np.sqrt(np.sum((share * (gain - mean)) ** 2)):
+        losses = pinball(means, candidate, Y, weights)
+        if clearly_positive(best_losses - losses, counted):
             best, best_losses = candidate, losses
     return best
+
+
+def clearly_positive(gain: Float[np.ndarray, " rows"], weights: np.ndarray) -> bool:
+    """Whether a mean over rows is above 0 by more than its standard error."""
+    share = weights / weights.sum()
+    mean = share @ gain
+    return bool(mean > np.sqrt(np.sum((share * (gain - mean)) ** 2)))
 
 
 def _proportional(means: Crossed) -> Crossed:
@@ -83,17 +87,29 @@ def _regressed(
     return Crossed(*(np.maximum(part, LEAST) for part in sizes))
 
 
-def _pinball(
-    means: Crossed, sizes: Crossed, Y: np.ndarray, weights: np.ndarray
+def pinball(
+    means: Crossed,
+    sizes: Crossed,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    given: Float[np.ndarray, "held levels y"] | None = None,
 ) -> Float[np.ndarray, " held"]:
-    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread."""
+    """Mean pinball loss of the predicted quantiles of each row that was held out, per spread.
+
+    ``given`` are quantiles of each row's residuals; None: those of all of them.
+    """
     seen = np.isfinite(means.held_out).all(axis=1)
     mean, size, y = means.held_out[seen], sizes.held_out[seen], Y[seen]
     residuals, share = (y - mean) / size, weights[seen] / weights[seen].sum()
     spread = Spreads.measure(Y, weights).deviation
     total = np.zeros(len(y))
     for column in range(Y.shape[1]):
-        quantiles = np.quantile(residuals[:, column], LEVELS, weights=share, method="inverted_cdf")
+        if given is None:
+            quantiles = np.quantile(
+                residuals[:, column], LEVELS, weights=share, method="inverted_cdf"
+            )
+        else:
+            quantiles = given[..., column]
         guess = mean[:, [column]] + size[:, [column]] * quantiles
         gap = y[:, [column]] - guess
         losses = np.maximum(LEVELS * gap, (LEVELS - 1) * gap).mean(axis=1)

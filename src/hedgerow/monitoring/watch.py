@@ -220,8 +220,10 @@ def watch(
     """
     _checks.fitted_policy(policy)
     level = _checks.fraction("level", level)
+    policy.tell_typos(X, Y)
     costs = policy.losses(X, Y)
     if history is not None:
+        policy.tell_typos(*history)
         known = reference_of(policy, *history, unseen=True)
     else:
         known = remembered(policy)

@@ -125,7 +125,7 @@ def _fit(policy: RobustPolicy, rows: MappedRows) -> RobustPolicy:
     table = require_pandas().DataFrame(contexts, columns=list(rows.names))
     if len(rows) <= GATHERED:
         return policy.fit(table, outcomes)
-    parts, _, single_outcome = policy._pose(table, outcomes, None, None)
+    parts, _, single_outcome = policy.read_history(table, outcomes, None, None)
     solver = parts.solver
     if not isinstance(solver, StochasticSolver):
         raise ValueError(

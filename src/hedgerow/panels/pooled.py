@@ -47,9 +47,14 @@ def learn_pooled(
 
     ``made`` are features that nobody chose, and nobody need be told if they never vary.
     """
+    read: list[Any] = []
 
     def fit(own: RobustPolicy) -> RobustPolicy:
-        return own.fit(contexts, outcomes, sample_weight=weights, censored=censored)
+        if own.ambiguity is not None and own.ambiguity.radius_wish() is not None:
+            return own.fit(contexts, outcomes, sample_weight=weights, censored=censored)
+        if not read:  # once for all beginnings
+            read.append(own.read_history(contexts, outcomes, weights, censored))
+        return own.train(*read[0])
 
     return mean_of_fits(template, len(outcomes), fit, seeds, made)
 

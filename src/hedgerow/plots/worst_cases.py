@@ -21,6 +21,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from hedgerow import _checks
+from hedgerow._warnings import OutlierWarning, unsaid
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.certify.worst_cases import WorstCase, worst_case
 from hedgerow.describe.names import feature_names, outcome_names
@@ -78,7 +79,9 @@ def worst_cases(
     nominal = panels.Points.of(policy.problem(X, Y).nominal)
     if np.ptp(nominal.x) == 0:
         raise ValueError("The feature has one value only, so there is no second axis to draw on.")
-    worst = [worst_case(policy, X, Y, ambiguity=model) for model in named.values()]
+    policy.tell_typos(X, Y)
+    with unsaid(OutlierWarning):
+        worst = [worst_case(policy, X, Y, ambiguity=model) for model in named.values()]
     along_x, along_y = zip(*map(panels.marginals, worst), strict=True)
     x, y = _axis(nominal.x, along_x, resolution), _axis(nominal.y, along_y, resolution)
     densities = [_density(one, x, y) for one in worst]

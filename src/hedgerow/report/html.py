@@ -30,6 +30,7 @@ BEFORE_RULE = ("numbers.js", "mathematics.js")
 AFTER_RULE = (
     "rule.js",
     "attribution.js",
+    "dates.js",
     "charts.js",
     "state.js",
     "tree.js",
@@ -37,6 +38,14 @@ AFTER_RULE = (
     "answer.js",
     "frame.js",
     "start.js",
+)
+SECTIONS = (
+    ("costs", "What it costs"),
+    ("worst", "How bad it can get"),
+    ("importance", "What it looks at"),
+    ("words", "Rules in words"),
+    ("trees", "Trees"),
+    ("whatif", "What if?"),
 )
 BAR = (
     '    <li><span class="name">{}</span><svg class="track" preserveAspectRatio="none" '
@@ -60,6 +69,7 @@ def page(
 ) -> str:
     """Put the page together from plain texts, finished fragments of HTML, data, and a rule."""
     parts = [*map(page_asset, BEFORE_RULE), _rule(form), *map(page_asset, AFTER_RULE)]
+    fragments = {"nav": navigation(SECTIONS)} | fragments
     return assembled("page.html", ("page.css",), parts, texts, fragments, data)
 
 
@@ -71,21 +81,33 @@ def assembled(
     fragments: dict[str, str],
     data: dict[str, Any],
 ) -> str:
-    """Fill in a template: assets by name, scripts as they are, texts escaped, data embedded."""
+    """Put a page's sections into the frame that all pages share.
+
+    Assets go in by name, scripts as they are, texts escaped, data embedded. The frame asks for the
+    texts ``kind``, ``title``, ``lead``, ``date``, ``version`` and ``limits``, and for the fragments
+    ``tiles``, ``facts`` and ``nav``; the template for whatever it names.
+    """
     script = '\n(() => {\n"use strict";\n' + "\n".join(scripts) + "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return Template(page_asset(template)).substitute(
-        {name: escape(text) for name, text in texts.items()},
-        **fragments,
+    filled = {name: escape(text) for name, text in texts.items()} | fragments
+    return Template(page_asset("frame.html")).substitute(
+        filled,
+        main=Template(page_asset(template)).substitute(filled),
         policy=policy,
         style="\n".join(map(page_asset, styles)),
         script=script,
         data=embedded(data),
     )
+
+
+def navigation(sections: Iterable[tuple[str, str]]) -> str:
+    """Links to the sections."""
+    links = each_as('    <li><a href="#{}">{}</a></li>', sections)
+    return f'  <nav aria-label="Sections"><ol>\n{links}\n  </ol></nav>'
 
 
 def _rule(form: PageForm | None) -> str:
@@ -106,12 +128,25 @@ def embedded(data: Any) -> str:
 def tiles(entries: list[tuple[str, str, str]]) -> str:
     """The few numbers to remember, side by side."""
     figure = '<span class="figure">{}</span><span class="quiet">{}</span>'
-    return each_as(f"    <div><dt>{{}}</dt><dd>{figure}</dd></div>", entries)
+    found = each_as(f"    <div><dt>{{}}</dt><dd>{figure}</dd></div>", entries)
+    return f'  <dl class="tiles">\n{found}\n  </dl>'
 
 
-def facts(pairs: list[tuple[str, str]]) -> str:
-    """Entries of the list at the head of the page."""
-    return each_as("    <div><dt>{}</dt><dd>{}</dd></div>", pairs)
+def facts(pairs: Iterable[tuple[str, str]], summary: str) -> str:
+    """What else is known, behind a line at the head of the page."""
+    found = each_as("    <div><dt>{}</dt><dd>{}</dd></div>", pairs)
+    opened = f'  <details class="more"><summary>{escape(summary)}</summary>'
+    return f'{opened}<dl class="facts">\n{found}\n  </dl></details>'
+
+
+def scenarios(sentences: list[str]) -> str:
+    """What the worst world looks like: where it starts from, then one line each."""
+    if not sentences:
+        return ""
+    origin, *changes = sentences
+    lines = each_as("<li>{}</li>", [(change,) for change in changes])
+    listed = f'  <ul class="scenarios">{lines}</ul>' if changes else ""
+    return f"  <h3>The worst world nearby</h3>\n  <p>{escape(origin)}</p>\n{listed}"
 
 
 def paragraphs(sentences: list[str]) -> str:
@@ -138,8 +173,8 @@ def cost_rows(costs: list[Cost]) -> str:
         gap = "–"
         if cost.kind != "policy":
             mean, low, high = cost.against(costs[0])
-            ends = f"{number(low, 3)} to {number(high, 3)}"
-            gap = f'{number(mean, 3)} <span class="quiet">{ends}</span>'
+            ends = f"{number(low, 3, signed=True)} to {number(high, 3, signed=True)}"
+            gap = f'{number(mean, 3, signed=True)} <span class="quiet">{ends}</span>'
         cells = [
             f'{number(cost.mean)} <span class="quiet">± {number(cost.error, 2)}</span>',
             gap,

@@ -11,15 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
-from hedgerow.certify.worst_cases import worst_case
+from hedgerow.certify.value import certify
+from hedgerow.certify.worst_cases import attaining
 from hedgerow.data.encoder import CATEGORY
 from hedgerow.describe.numbers import number
-from hedgerow.report.live import evenly
 from hedgerow.report.subject import Subject
+from hedgerow.report.worlds import Drawn, worlds
 
-MOST_ROWS, DRAWS, BINS = 2000, 4000, 24
+DRAWS, BINS = 4000, 24
 MOST_OUTCOMES, MOST_FEATURES = 3, 5
 TOLERANCE = 5e-3
 SAME = 1e-6
@@ -40,6 +42,8 @@ class Scenario:
     """Histograms: ``name``, ``kind``, ``edges``, ``data`` and ``worst`` shares, means, spreads.
 
     Of what has few values: ``values`` in place of edges, means and spreads."""
+    words: tuple[str, ...] = ()
+    """What is different in the worst case, the weightiest first."""
     trouble: str = ""
     """Why there is no worst case to show; empty if there is one."""
 
@@ -52,10 +56,11 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
             trouble="This policy trusts its data: it was trained without hedging against anything "
             "(empirical risk minimisation), so there is no worst case to show."
         )
-    some = evenly(subject.rows, MOST_ROWS)
+    some = subject.judged
     X, Y = subject.contexts[some], subject.outcomes[some]
     try:
-        worst = worst_case(policy, X, Y, tolerance=TOLERANCE)
+        found = certify(subject.problem, policy.rule_, jax.random.key(0, impl="rbg"), TOLERANCE)
+        worst = attaining(found)
         draws = worst.sample(DRAWS)
     except (ValueError, NotImplementedError) as error:  # infinite, or a model that states none
         return Scenario(trouble=f"No worst case could be computed on these rows: {error}")
@@ -77,7 +82,29 @@ def scenario_of(subject: Subject, importance: np.ndarray) -> Scenario:
         value=float(worst.robust.value),
         nominal=float(worst.robust.nominal),
         panels=tuple(panels),
+        words=tuple(
+            worlds(
+                Drawn(
+                    subject,
+                    some,
+                    draws.x,
+                    draws.y,
+                    _sources(draws, X, subject.problem.nominal.contexts),
+                )
+            )
+        ),
     )
+
+
+def _sources(draws: Any, X: np.ndarray, contexts: np.ndarray) -> np.ndarray | None:
+    """Which row each draw was moved from; None where contexts of the nominal are no rows."""
+    rows = {x.tobytes(): i for i, x in enumerate(X + 0.0)}  # -0.0 becomes 0.0
+    if len(rows) < len(X):
+        return None
+    homes = [rows.get(x.tobytes(), -1) for x in contexts + 0.0]
+    if min(homes) < 0:
+        return None
+    return np.array(homes)[np.asarray(draws.source, np.int64)]
 
 
 def _variables(subject: Subject) -> list[tuple[str, list[int], list[str]]]:

@@ -1,22 +1,26 @@
 """A small page of a watch: what was seen, in a sentence, and which columns have moved.
 
-It needs no script and loads nothing.
+It loads nothing.
 """
 
 from __future__ import annotations
 
 import os
+from datetime import date as calendar
 from pathlib import Path
 
 from hedgerow._files import whole_file
 from hedgerow._version import __version__
-from hedgerow.describe.numbers import counted, number, percent
+from hedgerow.describe.numbers import number, percent
 from hedgerow.monitoring import Watch
-from hedgerow.report.html import assembled, each_as, facts, paragraphs
+from hedgerow.report.html import assembled, each_as, page_asset, paragraphs
+from hedgerow.report.html import tiles as tiled
 
 
-def write_watch_page(found: Watch, path: str | os.PathLike[str], source: str) -> Path:
-    """Write a watch as one self-contained HTML page."""
+def write_watch_page(
+    found: Watch, path: str | os.PathLike[str], source: str, date: str | None = None
+) -> Path:
+    """Write a watch as one self-contained HTML page; ``date`` is today's by default."""
     order = sorted(range(len(found.columns)), key=lambda j: -found.column_evidence[j])
     rows = each_as(
         '      <tr><th scope="row">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>',
@@ -32,25 +36,30 @@ def write_watch_page(found: Watch, path: str | os.PathLike[str], source: str) ->
         ],
     )
     texts = {
+        "kind": "watch",
         "title": f"Watch: {found.status}",
-        "verdict": str(found),
+        "lead": str(found),
+        "date": date or calendar.today().isoformat(),
         "version": __version__,
         "source": source,
+        "limits": "",
     }
+    alarm = "none" if found.alarm is None else f"row {found.alarm:,}"
+    tiles = [
+        ("New rows", f"{found.rows:,}", "since the policy began"),
+        ("Average cost", number(found.mean_cost), f"not to exceed {number(found.bound)}"),
+        ("First alarm", alarm, f"chance of any false one, ever: {percent(found.level)}"),
+    ]
     fragments = {
         "status": found.status,
-        "facts": facts(
-            [
-                ("New rows", counted(found.rows, "row")),
-                ("Mean cost", f"{number(found.mean_cost)}, not to exceed {number(found.bound)}"),
-                ("Chance of any false alarm, ever", percent(found.level)),
-                ("First alarm", "none" if found.alarm is None else f"row {found.alarm:,}"),
-            ]
-        ),
+        "tiles": tiled(tiles),
+        "facts": "",
+        "nav": "",
         "distance": paragraphs([found.distance_words()]),
         "rows": rows,
     }
-    text = assembled("watch.html", ("page.css",), (), texts, fragments, {})
+    scripts = [page_asset("numbers.js"), page_asset("frame.js"), "setUpFrame();"]
+    text = assembled("watch.html", ("page.css",), scripts, texts, fragments, {})
     path = Path(path)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

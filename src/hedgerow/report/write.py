@@ -1,6 +1,6 @@
 """Write a report: gather what is known about a policy, put it on one page, and save that.
 
-subject → costs → importance → worst case → sentences → page
+subject → costs → importance → worst case → single decisions → sentences → page
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from hedgerow._version import __version__
 from hedgerow.describe.numbers import counted, listed, percent
 from hedgerow.describe.parts import SETTINGS, settings_of
 from hedgerow.report import html, sentences
-from hedgerow.report.costs import Cost, costs_of, interval
-from hedgerow.report.live import evenly, form_of, live_part
+from hedgerow.report.costs import FORESIGHT, Cost, costs_of, interval
+from hedgerow.report.live import form_of, live_part, packed
 from hedgerow.report.scenario import Scenario, scenario_of
-from hedgerow.report.subject import Subject
+from hedgerow.report.subject import Subject, evenly
+from hedgerow.report.today import Today, today_of
 
+_AGAINST = "a dict of name → policy or column"
 MOST_EXPLAINED = 500
 """Rows that importance and the rules in words are computed from."""
 
@@ -35,6 +37,7 @@ def write_report(
     *,
     against: Mapping[str, Any] | None = None,
     row: int | None = None,
+    time: str | None = None,
     title: str | None = None,
     unit: str = "",
     loss_unit: str = "",
@@ -58,10 +61,14 @@ def write_report(
         What then happened; names of columns are used.
     path : path
         File to write, ending in .html; written whole or not at all.
-    against : dict of name → RobustPolicy, optional
-        Other policies to compare costs with, on the same rows and with this policy's loss.
+    against : dict of name → RobustPolicy or column, optional
+        What to compare costs with, on the same rows and with this policy's loss: other policies,
+        or columns of the table X with what was ordered (one for each decision; empty where nobody
+        knows). The first such column is what the page measures savings against.
     row : int, optional
         Row, counted from 1, that the what-if panel begins with; the first by default.
+    time : str, optional
+        Column of the table X with the rows' dates; by default the first column of dates.
     title : str, optional
         Heading of the page.
     unit, loss_unit : str
@@ -88,14 +95,15 @@ def write_report(
     """
     path = check_page_target(path)
     say = progress or (lambda done, total, note: None)
-    say(0, 4, "costs")
-    subject = Subject.read(policy, X, Y, unit, loss_unit)
+    say(0, 5, "costs")
+    subject = Subject.read(policy, X, Y, unit, loss_unit, time)
+    policy.tell_typos(subject.contexts, subject.outcomes)
     if row is not None and not 1 <= row <= subject.rows:
         raise ValueError(
             f"row must lie between 1 and {subject.rows}, the number of rows; got {row}."
         )
-    costs = costs_of(subject, X, instance("against", against or {}, Mapping, "a dict of policies"))
-    say(1, 4, "what it looks at")
+    costs = costs_of(subject, X, instance("against", against or {}, Mapping, _AGAINST))
+    say(1, 5, "what it looks at")
     some = subject.contexts[evenly(subject.rows, MOST_EXPLAINED)]
     importance = explain.importance(policy, some)
     rules = explain.words(
@@ -105,13 +113,15 @@ def write_report(
         decision_unit=unit,
         decision_names=subject.decision_names,
     )
-    say(2, 4, "worst case")
+    say(2, 5, "worst case")
     scenario = scenario_of(subject, importance.values)
-    say(3, 4, "page")
-    text = _page(subject, row, costs, importance, rules, scenario, title, date)
+    say(3, 5, "how bad single decisions can turn out")
+    today = today_of(subject, row)
+    say(4, 5, "page")
+    text = _page(subject, row, costs, importance, rules, scenario, today, title, date)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    say(4, 4, "done")
+    say(5, 5, "done")
     return path
 
 
@@ -144,6 +154,7 @@ def _page(
     importance: Any,
     rules: Any,
     scenario: Scenario,
+    today: Today,
     title: str | None,
     date: str | None,
 ) -> str:
@@ -154,13 +165,16 @@ def _page(
     live = live_part(subject, form, row)
     date = date or calendar.today().isoformat()
     rows, own = counted(subject.rows, "row"), costs[0]
-    groups = policy.encoder_.groups() if policy.encoder_ else {}
+    groups = {one["name"]: [subject.features[j] for j in one["features"]] for one in live["inputs"]}
+    grouped = importance.grouped(groups)
     texts = {
+        "kind": "policy report",
         "title": title or f"Policy for {listed(subject.outcome_names, 3)}",
-        "rows": rows,
+        "lead": sentences.lead(subject),
+        "noun": subject.noun,
         "verdict": sentences.verdict(subject, costs),
         "per_unit": f" in {subject.loss_unit}" if subject.loss_unit else "",
-        "scenario": sentences.scenario_words(subject, scenario),
+        "bad": sentences.bad_words(subject, value, own, scenario),
         "reacts": "decisions react" if len(subject.decision_names) > 1 else "decision reacts",
         "date": date,
         "version": __version__,
@@ -171,34 +185,48 @@ def _page(
         "off": percent(rules.mean_difference),
     }
     fragments = {
-        "tiles": html.tiles(sentences.tiles(subject, costs, value)),
+        "tiles": html.tiles(sentences.tiles(subject, costs, value, _most(grouped))),
         "facts": html.facts(
             [
                 ("Decides", sentences.decides(subject)),
                 ("From", sentences.sources(subject, live["inputs"])),
-                ("Loss", policy.loss.description(subject.loss_unit).costs),
+                ("Costs", policy.loss.description(subject.loss_unit).costs),
                 ("Hedges with", sentences.hedges_with(subject)),
                 ("Rule", rule),
                 ("Report", f"{date}, {rows}, hedgerow {__version__}"),
-            ]
+            ],
+            "About this policy",
         ),
         "cost_rows": html.cost_rows(costs),
         "settings": html.settings([(name, SETTINGS[name]) for name in settings_of(policy.given_)]),
-        "robust": html.paragraphs(sentences.robust_words(subject, value, own.mean, own.error)),
-        "importance": html.importance_bars(importance.grouped(groups)),
+        "scenarios": html.scenarios(sentences.scenario_words(subject, scenario)),
+        "robust": html.paragraphs(sentences.robust_words(subject, value)),
+        "importance": html.importance_bars(grouped),
         "words": html.indented(rules.text),
         "trees": html.tree_browser(form is not None and form.trees, rule),
         "whatif": html.what_if(trouble),
     }
     data = live | {
-        "costs": [html.dot(one.name, one.kind, one.mean, interval(one.losses)) for one in costs],
-        "values": _values(value, own, scenario),
+        "costs": [
+            html.dot(one.name, one.kind, one.mean, interval(one.known))
+            for one in costs
+            if one.name != FORESIGHT  # known to be out of reach, and far from all others
+        ],
+        "values": _values(value, own, scenario, subject.noun),
         "panels": list(scenario.panels),
+        "today": packed(today.packed()),
     }
     return html.page(texts, fragments, data, form)
 
 
-def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
+def _most(importance: Any) -> tuple[str, float] | None:
+    """The column that counts most, and its share; None of a rule that looks at nothing."""
+    first = int(importance.ranked()[0])
+    share = float(importance.values[first])
+    return (importance.names[first], share) if share > 0 else None
+
+
+def _values(value: Any, own: Cost, scenario: Scenario, noun: str) -> list[dict[str, Any]]:
     """Points of the chart in "How bad can it get?"."""
     if value is None or (scenario.trouble and value.penalty is None):
         return []
@@ -206,7 +234,7 @@ def _values(value: Any, own: Cost, scenario: Scenario) -> list[dict[str, Any]]:
     ends = (value.value - within, value.value + within)
     points = [
         html.dot("Average in training", "reference", value.nominal),
-        html.dot("Average on these rows", "policy", own.mean, interval(own.losses)),
+        html.dot(f"Average on these {noun}s", "policy", own.mean, interval(own.losses)),
         html.dot("Robust value", "bad", value.value, ends),
     ]
     if value.radius is None:  # else the two are the same

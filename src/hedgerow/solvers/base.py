@@ -72,16 +72,11 @@ class Solver(Component):
     ) -> TrainingProblem:
         """Return what to train on, from a rule to begin with.
 
-        Under a radius ``budget`` is what it leaves and ``penalty`` where to begin. ``table`` saves
-        building the same one again for another model.
+        Under a radius ``budget`` is what it leaves and ``penalty`` where to begin. ``table`` is
+        what to train on if it is not the problem's own.
         """
         if table is None:
-            table = TrainingTable.build(
-                problem.nominal,
-                problem.units,
-                self.outcomes_per_context,
-                parameters=problem.parameters(),
-            )
+            table = problem.table(self.outcomes_per_context)
         nodes = self._rule(self.nodes), self._outcome_rule(problem)
         setting = Setting(problem.working_loss(), problem.kernels, *nodes)
         if budget is not None:

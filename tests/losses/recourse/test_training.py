@@ -96,3 +96,49 @@ def test_the_same_loss_fitted_twice_decides_the_same(data, monkeypatch):
     np.testing.assert_array_equal(first.predict(data.data), second.predict(data.data))
     assert first.recourse_ == second.recourse_
     assert first.robust_value_ == second.robust_value_
+
+
+@pytest.mark.parametrize("limit", [None, 3], ids=["listed", "grown"])
+@pytest.mark.parametrize("unit", [1e-10, 1e-7, 1e8, 1e11])
+def test_a_second_stage_is_exact_in_every_unit(data, monkeypatch, unit, limit):
+    """Neither feasibility nor which vertex is best is a matter of 1e-7 units."""
+    if limit is not None:
+        monkeypatch.setattr(engine, "ENUMERATION_LIMIT", limit)
+    X, Y = data.data, data.target[:, :2]
+    costs = hr.Newsvendor([1.0, 0.5], [3.0, 2.0])
+
+    def second_stage(unit):
+        """Surplus and shortage of two products; 0.3 of the first are there already."""
+        return hr.TwoStageLP(
+            recourse_cost=[1.0, 0.5, 3.0, 2.0],
+            recourse_matrix=np.hstack([np.eye(2), -np.eye(2)]),
+            technology=-np.eye(2),
+            outcome_matrix=-np.eye(2),
+            constant=[0.3 * unit, 0.0],
+            decision_set=hr.Nonnegative(2),
+        )
+
+    z = np.random.default_rng(0).gamma(2.0, size=Y.shape)
+    exact = costs(z, Y - [0.3, 0.0])
+    np.testing.assert_allclose(second_stage(unit)(unit * z, unit * Y) / unit, exact, rtol=1e-9)
+    weights = np.ones(len(Y))
+    np.testing.assert_allclose(
+        second_stage(unit).best_constant(unit * Y, weights) / unit,
+        second_stage(1.0).best_constant(Y, weights),
+        rtol=1e-6,
+    )
+    policies = [
+        hr.RobustPolicy(
+            second_stage(u),
+            hr.ERM(),
+            SMALL,
+            solver=hr.NestedSGD(steps=40, batch=16),
+            random_state=0,
+        ).fit(X, u * Y)
+        for u in (1.0, unit)
+    ]
+    np.testing.assert_allclose(
+        policies[1].predict(X) / unit, policies[0].predict(X), rtol=1e-5, atol=1e-9
+    )
+    value = policies[1].robust_value_.value
+    assert value / unit == pytest.approx(policies[0].robust_value_.value, rel=1e-5)

@@ -17,7 +17,7 @@ from hedgerow.kernels import Reference
 if TYPE_CHECKING:
     from hedgerow.estimator import RobustPolicy
 
-__all__ = ["DiscreteWorstCase", "Draws", "SmoothWorstCase", "WorstCase", "worst_case"]
+__all__ = ["DiscreteWorstCase", "Draws", "SmoothWorstCase", "WorstCase", "attaining", "worst_case"]
 
 
 def worst_case(
@@ -52,6 +52,11 @@ def worst_case(
     found = evaluated(
         policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored, at
     )
+    return attaining(found)
+
+
+def attaining(found: Evaluation) -> WorstCase:
+    """Return the distribution that attains a value which was certified."""
     if not np.isfinite(found.robust.value):
         raise ValueError(
             "The robust value is infinite at this penalty, so no distribution attains it; raise "

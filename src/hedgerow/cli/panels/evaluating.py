@@ -95,12 +95,12 @@ def _print_worst(trial: Trial) -> None:
         order = np.argsort(-ratio, kind="stable")[:count]
         headings += [_short(others[0]), "ratio"]
         columns = [_alike(theirs.mean_cost[order]), [f"{each:.2f}" for each in ratio[order]]]
-        told = f"dearest series, relative to {_spoken(others[0])}:"
+        told = f"costliest series, relative to {_spoken(others[0])}:"
     else:
         order = np.argsort(-own.by_group.cost, kind="stable")[:count]
         headings.append("in total")
         columns = [[f"{each:,.0f}" for each in own.by_group.cost[order]]]
-        told = "dearest series:"
+        told = "costliest series:"
     names = [_short(trial.keys.words(trial.keys.values[own.groups[at]])) for at in order]
     counts = [f"{own.by_group.rows[at]:,}" for at in order]
     lines = zip(names, counts, _alike(own.by_group.mean_cost[order]), *columns, strict=True)

@@ -57,7 +57,7 @@ class Recourse:
         self.enumerated = self.bases.enumerate(ENUMERATION_LIMIT if limit is None else limit)
         check_complete(form, self.bases, blocks)
         known = self.bases.vertex[: self.bases.size if self.enumerated else 1]
-        self.first = known[_first_of_each(known)]
+        self.first = known[_first_of_each(known, sizes_of_vertices(known))]
         self._rays = np.unique(np.round(self.bases.rays(), 12) + 0.0, axis=0)
         constants, in_y, in_z = form.pieces(self._rays)
         self._ray_pieces = constants, in_y, in_z - form.first_stage_cost
@@ -196,13 +196,22 @@ def pieces_of(form: StandardForm, vertices: np.ndarray) -> Pieces:
     """The affine functions of vertices, each once, in their order."""
     constants, in_y, in_z = form.pieces(vertices)
     together = np.column_stack([constants, in_y, in_z])
-    first = _first_of_each(together)
+    first = _first_of_each(together, form.sizes_of_pieces(vertices))
     return constants[first], in_y[first], in_z[first]
 
 
-def _first_of_each(rows: np.ndarray) -> np.ndarray:
-    """Which rows differ from all before by more than rounding."""
-    digits = np.round(rows / max(np.abs(rows).max(), 1e-300), 10) + 0.0
+def sizes_of_vertices(vertices: np.ndarray) -> np.ndarray:
+    """What each coordinate of dual vertices is compared in: its own size, but not a rounding's."""
+    sizes = np.abs(vertices).max(axis=0)
+    return np.maximum(sizes, 1e-4 * sizes.max())
+
+
+def _first_of_each(rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Which rows differ from all before by more than rounding; columns have sizes of their own.
+
+    Constants and slopes are in different units, and one must not hide the other.
+    """
+    digits = np.round(rows / np.where(sizes > 0, sizes, 1.0), 10) + 0.0
     return np.sort(np.unique(digits, axis=0, return_index=True)[1])
 
 

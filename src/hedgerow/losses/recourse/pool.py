@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.losses.recourse.engine import Pieces, Recourse, pieces_of, scan
+from hedgerow.losses.recourse.engine import Pieces, Recourse, pieces_of, scan, sizes_of_vertices
 
 FEWEST = 16
 """Pieces are padded to this many, or twice, four times, … as many: few shapes, few programs."""
@@ -36,7 +36,8 @@ class VertexPool:
 
     def __init__(self, recourse: Recourse) -> None:
         self._engine = recourse.anew()
-        self._unit = max(np.abs(recourse.first).max(), 1e-300)
+        sizes = sizes_of_vertices(recourse.first)
+        self._sizes = np.where(sizes > 0, sizes, 1.0)
         self._vertices: dict[bytes, np.ndarray] = {}
         self._keep(recourse.first)
 
@@ -49,8 +50,10 @@ class VertexPool:
         duals = self._engine.duals(z, y)
         feasible = ~np.isnan(duals[:, 0])
         self._keep(duals[feasible])
-        gaps = scan(self._exact(), z[feasible], y[feasible])[0] - before[feasible]
-        solves = int(np.sum(gaps > 1e-9 * np.maximum(1.0, np.abs(before[feasible]))))
+        before = before[feasible]
+        gaps = scan(self._exact(), z[feasible], y[feasible])[0] - before
+        usual = np.abs(before).mean() if len(before) else 0.0
+        solves = int(np.sum(gaps > 1e-9 * np.maximum(usual, np.abs(before))))
         gap = float(max(np.max(gaps, initial=0.0), 0.0))
         return Growth(len(z), solves, gap, len(self._vertices))
 
@@ -71,6 +74,6 @@ class VertexPool:
 
     def _keep(self, vertices: np.ndarray) -> None:
         """Add vertices, each once."""
-        keys = np.round(vertices / self._unit, 10) + 0.0
+        keys = np.round(vertices / self._sizes, 10) + 0.0
         for key, vertex in zip(keys, vertices, strict=True):
             self._vertices.setdefault(key.tobytes(), vertex)

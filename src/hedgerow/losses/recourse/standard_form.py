@@ -79,6 +79,15 @@ class StandardForm:
             self.first_stage_cost - duals @ self.technology,
         )
 
+    def sizes_of_pieces(self, duals: np.ndarray) -> np.ndarray:
+        """What constants and slopes, side by side, are sums of at most: their rounding's measure."""
+        sizes = np.abs(duals)
+        constants, in_y, in_z = (
+            sizes @ np.abs(part) for part in (self.constant, self.outcome_matrix, self.technology)
+        )
+        together = np.column_stack([constants, in_y, in_z + np.abs(self.first_stage_cost)])
+        return together.max(axis=0)
+
 
 def _matrix(name: str, value: Any, rows: int | None = None) -> np.ndarray:
     dense = value.toarray() if hasattr(value, "toarray") else value
@@ -127,9 +136,10 @@ def _independent_rows(matrix: np.ndarray, both: np.ndarray) -> tuple[np.ndarray,
     kept, dropped = np.sort(order[:rank]), np.sort(order[rank:])
     if len(dropped):
         combination = np.linalg.lstsq(matrix[kept].T, matrix[dropped].T)[0].T
-        off = np.abs(both[dropped] - combination @ both[kept]).max(axis=1)
-        if np.any(off > 1e-8 * max(1.0, np.abs(both).max())):
-            row = int(dropped[np.argmax(off)])
+        sizes = np.abs(both).max(axis=0)  # constants and slopes are in different units
+        off = np.abs(both[dropped] - combination @ both[kept]) / np.where(sizes > 0, sizes, 1.0)
+        if np.any(off > 1e-8):
+            row = int(dropped[np.argmax(off.max(axis=1))])
             raise ValueError(
                 f"Row {row} of recourse_matrix is a combination of its other rows, but its "
                 "right-hand side (constant, outcome_matrix, technology) is not: no recourse exists "

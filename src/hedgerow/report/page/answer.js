@@ -36,6 +36,29 @@ function showDecision() {
   if (decisions.length > 1) keepingFocus(() => showDecisions(decisions));
 }
 
+// How bad this decision can turn out: computed before for some rows, so known where one is as it is.
+function showToday() {
+  const place = byId("today");
+  const { trouble, rows, usual, worst } = DATA.today;
+  const row = STATE.start.row;
+  const untouched = row !== null && STATE.values.every((v, i) => v === STATE.start.values[i]);
+  const k = untouched && rows ? rows.indexOf(row.number) : -1;
+  let text = trouble;
+  if (k >= 0)
+    text =
+      `It may cost ${withUnit(shown(usual[k], 3), DATA.loss_unit)} on average, ` +
+      `${withUnit(shown(worst[k], 3), DATA.loss_unit)} at worst within the hedge.`;
+  else if (rows && !untouched)
+    text = `Computed for the ${DATA.noun}s of the data as they are, not for changed inputs.`;
+  else if (rows)
+    text = `Not computed for this ${DATA.noun}: the nearest that was is ${DATA.noun} ${shown(nearest(rows, row.number), 9)}.`;
+  place.textContent = text;
+  place.dataset.known = String(k >= 0);
+}
+
+const nearest = (numbers, wanted) =>
+  numbers.reduce((best, n) => (Math.abs(n - wanted) < Math.abs(best - wanted) ? n : best));
+
 const LIST = { all: false };
 
 // All decisions beside each other, the largest first, shares before everything else; a click looks
@@ -238,6 +261,7 @@ function setUpAnswer() {
   watch((what) => {
     if (what === "tree") return showRoutes();
     showDecision();
+    showToday();
     showRoutes();
     return explainSoon();
   });

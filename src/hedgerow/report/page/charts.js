@@ -68,7 +68,8 @@ function dotChart(place, items, label) {
   place.replaceChildren(sheet(width, bottom + AXIS, label, ...axis, ...marks));
 }
 
-// Decisions and outcomes over the rows of the data; a click begins the what-if there.
+// Decisions and outcomes over the rows of the data, along their dates where they have any; a click
+// begins the what-if there.
 function rowChart(place, rows, series, current, choose) {
   const width = Math.max(widthOf(place), 260);
   const height = width < 620 ? 240 : 290;
@@ -79,7 +80,9 @@ function rowChart(place, rows, series, current, choose) {
   if (low > 0 && low < 0.5 * high) low = 0;
   if (high === low) high = low + (Math.abs(low) || 1);
   high += 0.03 * (high - low);
-  const along = across(rows[0], rows[rows.length - 1], left + 6, right - 6);
+  const days = rows.map((row) => row.day);
+  const [first, last] = [days[0], days[days.length - 1]];
+  const along = across(first, last, left + 6, right - 6);
   const up = across(low, high, bottom, top);
   const ink = ticks(low, high, 5).flatMap((tick) => [
     drawn("line", { class: "grid", x1: left, x2: right, y1: up(tick), y2: up(tick) }),
@@ -89,19 +92,15 @@ function rowChart(place, rows, series, current, choose) {
       `${shown(tick)}${series.unit}`,
     ),
   ]);
-  for (const tick of ticks(rows[0], rows[rows.length - 1], width < 620 ? 4 : 8)) {
-    if (!Number.isInteger(tick)) continue;
+  for (const { at, label } of dateTicks(first, last, width < 620 ? 4 : 8)) {
+    if (!DATA.dated && !Number.isInteger(at)) continue;
     ink.push(
-      drawn(
-        "text",
-        { class: "tick", x: along(tick), y: bottom + 17, "text-anchor": "middle" },
-        shown(tick, 9),
-      ),
+      drawn("text", { class: "tick", x: along(at), y: bottom + 17, "text-anchor": "middle" }, label),
     );
   }
   const here = rows.indexOf(current);
   if (here >= 0) {
-    const x = along(current);
+    const x = along(current.day);
     ink.push(drawn("line", { class: "here", x1: x, x2: x, y1: top, y2: bottom }));
   }
   if (series.outcome) {
@@ -110,7 +109,7 @@ function rowChart(place, rows, series, current, choose) {
       ink.push(
         drawn("circle", {
           class: "outcome",
-          cx: along(row).toFixed(1),
+          cx: along(row.day).toFixed(1),
           cy: up(series.outcome[i]).toFixed(1),
           r,
         }),
@@ -118,14 +117,14 @@ function rowChart(place, rows, series, current, choose) {
     );
   }
   const line = rows.map(
-    (row, i) => `${i ? "L" : "M"}${along(row).toFixed(1)} ${up(series.decision[i]).toFixed(1)}`,
+    (row, i) => `${i ? "L" : "M"}${along(row.day).toFixed(1)} ${up(series.decision[i]).toFixed(1)}`,
   );
   ink.push(drawn("path", { class: "decision-line", d: line.join("") }));
   if (here >= 0)
     ink.push(
       drawn("circle", {
         class: "dot policy",
-        cx: along(current),
+        cx: along(current.day),
         cy: up(series.decision[here]),
         r: 5,
       }),
@@ -148,10 +147,10 @@ function rowChart(place, rows, series, current, choose) {
       const box = figure.getBoundingClientRect();
       const x = ((event.clientX - box.left) / box.width) * width;
       const nearest = rows.reduce(
-        (best, row) => (Math.abs(along(row) - x) < Math.abs(along(best) - x) ? row : best),
+        (best, row) => (Math.abs(along(row.day) - x) < Math.abs(along(best.day) - x) ? row : best),
         rows[0],
       );
-      choose(nearest);
+      choose(nearest.number);
     });
   }
   place.replaceChildren(figure);
@@ -217,7 +216,7 @@ function worstPanels(place, panels) {
   const key = element(
     "p",
     { class: "key" },
-    element("span", {}, element("span", { class: "swatch data" }), "rows of this report"),
+    element("span", {}, element("span", { class: "swatch data" }), `${DATA.noun}s of this report`),
     element("span", {}, element("span", { class: "swatch worst" }), "worst world nearby"),
   );
   const drawings = panels.map((panel) => {

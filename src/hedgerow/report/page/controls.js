@@ -1,7 +1,17 @@
 // One control per input: a slider with a number beside it, a switch, a choice or a date. The state
-// holds the exact value; a slider, which knows only its own steps, merely follows it.
+// holds the exact value; a slider, which knows only its own steps, merely follows it. What follows
+// from a date has no control of its own: it is set by that of the date.
 
 const MANY_INPUTS = 12;
+const WEEKDAYS = [
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+  "Sunday",
+];
 
 function controlFor(input, i) {
   const id = `input-${i}`;
@@ -56,22 +66,17 @@ function controlFor(input, i) {
     follow = (value) => (choice.value = value);
     box.append(label, choice);
   } else {
+    const along = DATA.inputs.flatMap((other) =>
+      other.follows?.input === i && other.used ? [other.name] : [],
+    );
     const date = element("input", { type: "date", id, "aria-describedby": `${id}-hint` });
     date.addEventListener("input", () => {
       if (dateParts(date.value)) setValue(i, date.value);
     });
     follow = (value) => {
       date.value = value;
-      const weekday = [
-        "Monday",
-        "Tuesday",
-        "Wednesday",
-        "Thursday",
-        "Friday",
-        "Saturday",
-        "Sunday",
-      ];
-      hint.textContent = weekday[dateParts(value)[0]];
+      const weekday = WEEKDAYS[dateParts(value).weekday];
+      hint.textContent = along.length ? `${weekday}; sets ${along.join(", ")} as well` : weekday;
     };
     box.append(label, date, hint);
   }
@@ -81,7 +86,9 @@ function controlFor(input, i) {
 function setUpControls() {
   const form = byId("controls");
   form.addEventListener("submit", (event) => event.preventDefault());
-  const controls = DATA.inputs.map((input, i) => (input.used ? controlFor(input, i) : null));
+  const controls = DATA.inputs.map((input, i) =>
+    input.used && !input.follows ? controlFor(input, i) : null,
+  );
   const used = controls.filter(Boolean);
   if (used.length > MANY_INPUTS) {
     const find = element("input", {
@@ -115,6 +122,7 @@ function setUpControls() {
 }
 
 function setUpStarts() {
+  if (DATA.noun !== "row") byId("row-label").textContent = DATA.noun[0].toUpperCase() + DATA.noun.slice(1);
   const field = byId("row");
   field.max = DATA.rows.total;
   const place = () => (STATE.start.row ? ROWS.indexOf(STATE.start.row) : -1);
@@ -140,7 +148,7 @@ function setUpStarts() {
     const few = said.length > 0 && said.length <= 3;
     const outcomes = few ? `; what then happened: ${said.join(", ")}` : "";
     byId("row-said").textContent = row
-      ? `of ${shown(DATA.rows.total, 9)}${outcomes}`
+      ? `of ${shown(DATA.rows.total, 9)}${DATA.dated ? `, ${dateWords(row.day)}` : ""}${outcomes}`
       : "Mean of numbers, most common value of everything else.";
   });
 }

@@ -1,4 +1,5 @@
-// What frames a page: light and dark, and charts that are drawn anew when their room changes.
+// What frames a page: light and dark, a summary on one sheet of paper, and charts that are drawn
+// anew when their room changes.
 
 function setUpTheme() {
   const button = byId("theme");
@@ -16,6 +17,24 @@ function setUpTheme() {
   });
   dark.addEventListener("change", say);
   say();
+  button.hidden = false;
+}
+
+// Print what the first glance shows, on one page; the browser's own command prints everything.
+function setUpSummary() {
+  const root = document.documentElement;
+  const button = byId("print");
+  button.addEventListener("click", () => {
+    root.dataset.print = "summary";
+    window.print();
+  });
+  window.addEventListener("afterprint", () => delete root.dataset.print);
+  button.hidden = false;
+}
+
+function setUpFrame() {
+  setUpTheme();
+  setUpSummary();
 }
 
 // Draw now, whenever the window has another width, and as wide as paper is while printing.
@@ -29,8 +48,11 @@ function setUpDrawing(draw) {
     clearTimeout(timer);
     timer = setTimeout(draw, 100);
   });
+  for (const part of document.querySelectorAll("details.more"))
+    part.addEventListener("toggle", draw); // what is closed has no width
   window.addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details")) part.open = true;
+    const brief = document.documentElement.dataset.print === "summary";
+    if (!brief) for (const part of document.querySelectorAll("details")) part.open = true;
     PAPER.across = 690;
     draw();
   });

@@ -1,46 +1,6 @@
-// Lines over time: an axis of dates, some lines, dots and marks, and what they are where one points.
+// Lines over time: some lines, dots and marks, and what they are where one points.
 
-const DAY = 86400000;
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 const NARROW = 620;
-
-const dateOf = (day) => new Date(Math.round(day * 1440) * 60000);
-
-// A day in words; times of day only where there are any.
-function dateWords(day) {
-  if (!DATA.dated) return shown(day, 9);
-  const date = dateOf(day);
-  const clock = date.getUTCHours() || date.getUTCMinutes();
-  const text = date.toISOString();
-  return clock ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);
-}
-
-// Days to mark between two, with their labels: every so many months, or every so many days.
-function dateTicks(low, high, most) {
-  if (!DATA.dated) return ticks(low, high, most).map((at) => ({ at, label: shown(at, 9) }));
-  const months = (high - low) / 30.4;
-  if (months < most / 2) {
-    const step = [1, 2, 7, 14, 28].find((days) => (high - low) / days <= most) ?? 28;
-    const found = [];
-    // from a Monday on: day 4 of 1970 was one
-    for (let at = 4 + Math.ceil((low - 4) / step) * step; at <= high; at += step) {
-      const date = dateOf(at);
-      found.push({ at, label: `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}` });
-    }
-    return found;
-  }
-  const step = [1, 2, 3, 6, 12, 24, 60, 120].find((some) => months / some <= most) ?? 240;
-  const begin = dateOf(low);
-  let month = begin.getUTCFullYear() * 12 + begin.getUTCMonth();
-  month = Math.ceil(month / step) * step;
-  const found = [];
-  for (; ; month += step) {
-    const [year, nth] = [Math.floor(month / 12), month % 12];
-    const at = Date.UTC(year, nth, 1) / DAY;
-    if (at > high) return found;
-    if (at >= low) found.push({ at, label: step >= 12 ? `${year}` : `${MONTHS[nth]} ${year}` });
-  }
-}
 
 // Classes of the ways: the policy, what people do, references; of each kind the second looks else.
 const WAY_CLASSES = DATA.ways.map((way, k) => {

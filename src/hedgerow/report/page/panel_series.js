@@ -45,7 +45,7 @@ if (compared)
     },
     {
       id: "gap",
-      head: () => `Dearer by${money}`,
+      head: () => `Costs more by${money}`,
       value: gapOf,
       show: (v) => signed(v, 3),
       coloured: true,
@@ -198,7 +198,7 @@ function drawSteps() {
   });
   ink.push(drawn("line", { class: "base", x1: left, x2: right, y1: up(0), y2: up(0) }));
   const caption =
-    `Cost against ${reference()}: dearer in ${shown(steps.worse, 9)} series, cheaper in ` +
+    `Cost against ${reference()}: higher in ${shown(steps.worse, 9)} series, lower in ` +
     `${shown(steps.better, 9)} of ${shown(steps.count, 9)}. Each is as wide as its share of that ` +
     "cost, so areas are money. Point at one for its name.";
   const label = `Cost of each series relative to ${reference()}, sorted`;

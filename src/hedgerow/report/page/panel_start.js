@@ -51,7 +51,7 @@ function drawCharts() {
   });
 }
 
-setUpTheme();
+setUpFrame();
 setUpSeries();
 DETAILS.forEach((_, k) =>
   byId(`series-${k}`).addEventListener("toggle", () => {

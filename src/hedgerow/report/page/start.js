@@ -1,8 +1,8 @@
 // Set everything up, draw the charts, and offer the computations to whoever asks:
 // window.hedgerow = { decide(x), attribute(x), routes(x, tree), encode(values), … }.
 
-const ROW_DECISIONS = ROWS.map((row) => row.decision ?? decide(row.context));
-const ROW_NUMBERS = ROWS.map((row) => row.number);
+const ALONG = [...ROWS].sort((a, b) => a.day - b.day); // in the order of their dates, or numbers
+const ROW_DECISIONS = ALONG.map((row) => row.decision ?? decide(row.context));
 
 function drawRows() {
   const k = STATE.decision;
@@ -11,18 +11,18 @@ function drawRows() {
   const series = {
     unit: DATA.shares[k] ? " %" : "",
     decision: ROW_DECISIONS.map((z) => scale * z[k]),
-    outcome: of === null ? null : ROWS.map((row) => row.outcome[of]),
+    outcome: of === null ? null : ALONG.map((row) => row.outcome[of]),
   };
   const choose = RULE ? beginRow : null;
-  rowChart(byId("row-chart"), ROW_NUMBERS, series, STATE.start.row?.number, choose);
+  rowChart(byId("row-chart"), ALONG, series, STATE.start.row, choose);
   const some =
     ROWS.length < DATA.rows.total
-      ? `${shown(ROWS.length, 9)} of ${shown(DATA.rows.total, 9)} rows, evenly spaced`
-      : `all ${shown(ROWS.length, 9)} rows`;
+      ? `${shown(ROWS.length, 9)} of ${shown(DATA.rows.total, 9)} ${DATA.noun}s, evenly spaced`
+      : `all ${shown(ROWS.length, 9)} ${DATA.noun}s`;
   const what = DATA.decisions[k] === "decision" ? "The decision" : DATA.decisions[k];
   byId("row-caption").textContent =
-    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}, in the order of the table.` +
-    (RULE ? " Click a row to look at it in the what-if panel." : "");
+    `${withUnit(what, unitOf(k) ? `in ${unitOf(k)}` : "")}, ${some}${DATA.dated ? "" : ", in the order of the table"}.` +
+    (RULE ? " Click one to look at it in the what-if panel." : "");
 }
 
 function drawCharts() {
@@ -30,7 +30,7 @@ function drawCharts() {
   dotChart(
     byId("cost-chart"),
     DATA.costs,
-    `Mean loss of a row${per}: ${DATA.costs.map((c) => `${c.name} ${shown(c.mean)}`).join(", ")}`,
+    `Average cost of a ${DATA.noun}${per}: ${DATA.costs.map((c) => `${c.name} ${shown(c.mean)}`).join(", ")}`,
   );
   if (DATA.values.length > 1)
     dotChart(
@@ -59,7 +59,7 @@ function setUpDecisionChoices() {
 }
 
 function setUp() {
-  setUpTheme();
+  setUpFrame();
   setUpDecisionChoices();
   if (RULE) {
     setUpControls();

@@ -7,28 +7,17 @@ const ROWS = (() => {
   const contexts = unpacked(DATA.rows.contexts);
   const outcomes = unpacked(DATA.rows.outcomes);
   const decided = RULE ? null : unpacked(DATA.rows.decisions); // where the page cannot decide
+  const days = DATA.rows.days && unpacked(DATA.rows.days);
   const k = UNITS.decision.length;
   return DATA.rows.numbers.map((number, i) => ({
     number,
     context: contexts.slice(i * d, (i + 1) * d),
     outcome: outcomes.slice(i * m, (i + 1) * m),
     decision: decided?.slice(i * k, (i + 1) * k),
+    day: days?.[i] ?? number,
     dates: Object.fromEntries(Object.entries(DATA.rows.dates).map(([j, texts]) => [j, texts[i]])),
   }));
 })();
-
-const isLeap = (year) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-
-// Weekday (0: Monday), month and day of the year of an ISO date; null if it is none.
-function dateParts(text) {
-  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)?.map(Number) ?? [];
-  const lengths = [31, isLeap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-  if (!(day >= 1 && day <= lengths[month - 1])) return null;
-  const ofYear = lengths.slice(0, month - 1).reduce((a, b) => a + b, 0) + day;
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  return [(date.getUTCDay() + 6) % 7, month, ofYear];
-}
 
 // Values of the inputs, in their order or by name, → context x.
 function encode(given) {
@@ -42,7 +31,7 @@ function encode(given) {
     } else if (input.kind === "date") {
       const parts = dateParts(values[i]);
       if (!parts) throw new RangeError(`${input.name} must be a date like 2015-11-07.`);
-      parts.forEach((part, p) => (x[input.features[p]] = part));
+      input.features.forEach((j, p) => (x[j] = parts[CALENDAR[p]]));
     } else {
       x[input.features[0]] = Number(values[i]);
     }
@@ -81,7 +70,25 @@ function begin(values, row) {
   changed("start");
 }
 
-const beginTypical = () => begin(DATA.typical, null);
+const beginTypical = () =>
+  begin(
+    DATA.inputs.reduce(
+      (values, input, i) => (input.kind === "date" ? withFollowers(values, i) : values),
+      DATA.typical,
+    ),
+    null,
+  );
+
+// The same values, those moved along that follow from the date which is input i.
+function withFollowers(values, i) {
+  const parts = dateParts(values[i]);
+  return values.map((value, j) => {
+    const follows = DATA.inputs[j].follows;
+    if (follows?.input !== i) return value;
+    const part = parts[follows.part];
+    return follows.table ? (follows.table[part] ?? value) : part + follows.offset;
+  });
+}
 
 // Begin at a row of the data; if the page does not carry it, at the nearest one it does.
 function beginRow(number) {
@@ -91,8 +98,9 @@ function beginRow(number) {
 }
 
 function setValue(i, value) {
-  const values = [...STATE.values];
+  let values = [...STATE.values];
   values[i] = value;
+  if (DATA.inputs[i].kind === "date") values = withFollowers(values, i);
   STATE.x = encode(values);
   STATE.values = values;
   changed("input");
@@ -105,4 +113,6 @@ function lookAt(part, value) {
 }
 
 const startName = () =>
-  STATE.start.row ? `row ${shown(STATE.start.row.number, 9)}` : "the typical row";
+  STATE.start.row
+    ? `${DATA.noun} ${shown(STATE.start.row.number, 9)}`
+    : `the typical ${DATA.noun}`;

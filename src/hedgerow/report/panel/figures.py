@@ -67,12 +67,12 @@ class SeriesFigures:
 
     @property
     def relative(self) -> Float[np.ndarray, "others series"]:
-        """How much dearer the policy is, as a share of the other way's cost; NaN of none."""
+        """How much more the policy costs, as a share of the other way's cost; NaN of none."""
         gap = self.own - self.other
         return np.divide(gap, self.other, out=np.full_like(gap, np.nan), where=self.other > 0)
 
     def worst(self, reference: int) -> Int[np.ndarray, " series"]:
-        """All series, those that cost most beyond a way first; without any, the dearest first."""
+        """All series, those that cost most beyond a way first; without any, the costliest first."""
         if not len(self.other):
             return np.argsort(-self.cost, kind="stable")
         return np.argsort(self.other[reference] - self.own[reference], kind="stable")

@@ -19,13 +19,17 @@ SERVICE = ("Fill rate", "Service level", "Left over", "Stock-outs")
 
 
 def says(sentences: list[str]) -> str:
-    """Sentences to begin with."""
-    return each_as('  <p class="say">{}</p>', [(sentence,) for sentence in sentences])
+    """Sentences to begin with, the first one larger."""
+    first, *rest = sentences
+    return "\n".join([each_as('  <p class="say">{}</p>', [(first,)]), paragraphs(rest)])
 
 
 def way_head(subject: PanelSubject) -> str:
     """Heading of the table of ways."""
-    names = [("Cost in total", ""), ("This policy is dearer by", "95 % interval, by week")]
+    names = [
+        ("Cost in total", ""),
+        ("This policy’s cost against it", "−: this policy costs less; 95 % interval, by week"),
+    ]
     if subject.unit_costs is not None:
         names += [(name, "") for name in SERVICE]
     return each_as(
@@ -87,7 +91,7 @@ def detail(subject: PanelSubject, k: int, name: str, sentences: list[str], reaso
 
 
 def _why(subject: PanelSubject, reasons: Reasons) -> str:
-    """What counts, and the dearest rows taken apart."""
+    """What counts, and the costliest rows taken apart."""
     if not reasons.counts:
         return "  <p>Its orders depend on nothing: they are always the same.</p>"
     largest = reasons.counts[0][1]
@@ -97,7 +101,7 @@ def _why(subject: PanelSubject, reasons: Reasons) -> str:
     ]
     rest = len(reasons.counts) - len(bars)
     more = f" {counted(rest, 'further column')} move it less than these." if rest else ""
-    names = ("Dearest rows", "Ordered", subject.outcome, f"Cost{subject.money}")
+    names = (f"Costliest {subject.row_noun}s", "Ordered", subject.outcome, f"Cost{subject.money}")
     usual = number(reasons.orders[0].usual, 3)
     cells = '<th scope="row">{}</th><td>{}</td><td>{}</td><td>{}</td><td class="why">{}</td>'
     return Template(page_asset("panel_why.html")).substitute(

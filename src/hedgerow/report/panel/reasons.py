@@ -21,8 +21,8 @@ from jaxtyping import Float, Int
 
 from hedgerow import explain
 from hedgerow.explain.lens import decided
-from hedgerow.report.live import evenly
 from hedgerow.report.panel.subject import PanelSubject
+from hedgerow.report.subject import evenly
 
 MOST_ROWS, BACKGROUND = 200, 50
 """Rows of a series that importance is a mean of, and that an order is compared with."""

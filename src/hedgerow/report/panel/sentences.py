@@ -128,44 +128,39 @@ def tiles(
     subject: PanelSubject, ways: list[Way], gaps: list[Gap], totals: InventoryFigures | None
 ) -> list[tuple[str, str, str]]:
     """The few numbers to remember: name, figure, remark."""
-    policy, money = ways[0], subject.money
-    found = [
-        (
-            "Cost in total",
-            f"{number(policy.total)}{money}",
-            f"{number(policy.total / subject.rows, 3)}{money} a {subject.row_noun} and series",
-        )
-    ]
+    policy, money, noun = ways[0], subject.money, subject.row_noun
+    each = f"{number(policy.total / subject.rows, 3)}{money} a {noun} and series"
+    found = [("What does it cost?", f"{number(policy.total)}{money}", f"in total; {each}")]
     if gaps:
-        gap, way = gaps[0], ways[1]
-        sure = "one week" if gap.weeks < 2 else "beyond chance" if gap.sure else "within chance"
-        found.append(
-            (
-                f"Against {way.name}",
-                percent(gap.relative, signed=True),
-                f"{number(gap.difference, 3, signed=True)}{money}, {sure}",
-            )
-        )
+        found.append(_saving(subject, ways[1], gaps[0]))
     if totals is not None:
-        noun = f"{subject.row_noun}s"
         found += [
             (
-                "Fill rate",
+                "How much is served?",
                 percent(totals.fill_rate),
-                f"of demand served; service level {percent(totals.service_level)}",
+                f"of demand; stock ran out on {totals.stockouts:,} of {totals.rows:,} {noun}s of "
+                "all series",
             ),
             (
-                "Left over",
+                "What is left over?",
                 percent(totals.waste_share),
                 f"of what was ordered, {number(totals.waste)}{subject.goods}",
             ),
-            (
-                f"Stock-out {noun}",
-                f"{totals.stockouts:,}",
-                f"of {totals.rows:,} {noun} of all series",
-            ),
         ]
     return found
+
+
+def _saving(subject: PanelSubject, way: Way, gap: Gap) -> tuple[str, str, str]:
+    """What it saves against the way that series are compared with."""
+    money = subject.money
+    if gap.weeks > 1 and not gap.sure:
+        ends = f"{number(-gap.high, 3, signed=True)} to {number(-gap.low, 3, signed=True)}"
+        remark = f"against {_named(way)}: {ends}{money}, which may be chance"
+        return "What does it save?", "Not clear", remark
+    question = "What does it save?" if gap.difference < 0 else "What more does it cost?"
+    sure = "; one week is too little to be sure" if gap.weeks < 2 else ""
+    remark = f"{number(abs(gap.difference), 3)}{money}, against {_named(way)}{sure}"
+    return question, percent(abs(gap.relative)), remark
 
 
 def limits(subject: PanelSubject, figures: SeriesFigures, shown: np.ndarray, ref: int) -> str:

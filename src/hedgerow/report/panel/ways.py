@@ -52,7 +52,7 @@ class Way:
 
 
 class Gap(NamedTuple):
-    """How much dearer the policy is than another way, in total, with the ends of its interval."""
+    """How much more the policy costs than another way, in total, with its interval's ends."""
 
     own: float
     other: float

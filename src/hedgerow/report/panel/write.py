@@ -26,8 +26,14 @@ from hedgerow.report.write import check_page_target
 if TYPE_CHECKING:
     import pandas as pd
 
+SECTIONS = (
+    ("costs", "What it costs"),
+    ("series", "Series by series"),
+    ("details", "Series in detail"),
+)
 SCRIPTS = (
     "numbers.js",
+    "dates.js",
     "charts.js",
     "frame.js",
     "lines.js",
@@ -36,7 +42,7 @@ SCRIPTS = (
 )
 MOST_POINTS = 1_500
 """Rows of one series that its charts carry, the last ones."""
-DEAREST = 3
+COSTLIEST = 3
 """Rows of a series whose orders are taken apart."""
 
 
@@ -159,28 +165,30 @@ def _page(
     about, date = sentences.about(subject), date or calendar.today().isoformat()
     loss = subject.panel.policy.loss
     texts = {
+        "kind": "panel report",
         "title": title or f"Orders of {subject.outcome} for {listed(subject.keys.by, 3)}",
-        "about": about,
-        "per": periods.word,
-        "date_noun": subject.date_noun,
+        "lead": about,
         "per_unit": f" in {subject.loss_unit}" if subject.loss_unit else "",
-        "limits": sentences.limits(subject, figures, shown, 0),
+        "carried": sentences.limits(subject, figures, shown, 0),
+        "limits": "",
         "date": date,
         "version": __version__,
     }
     fragments = {
-        "top": pieces.says(sentences.top(subject, ways, gaps, inventories[0])),
+        "says": pieces.says(sentences.top(subject, ways, gaps, inventories[0])),
         "tiles": html.tiles(sentences.tiles(subject, ways, gaps, inventories[0])),
         "facts": html.facts(
             [
                 ("Decides", f"{loss.description().decides or 'One number'}: {subject.outcome}"),
                 ("From", sentences.sources(subject)),
                 ("Ordered", sentences.ordered(subject)),
-                ("Loss", loss.description(subject.loss_unit).costs),
+                ("Costs", loss.description(subject.loss_unit).costs),
                 ("Rule", sentences.STRATEGIES[subject.panel.strategy]),
                 ("Report", f"{date}, hedgerow {__version__}"),
-            ]
+            ],
+            "About these orders",
         ),
+        "nav": html.navigation(SECTIONS),
         "left_out": html.paragraphs(sentences.left_out(subject, untold)),
         "way_head": pieces.way_head(subject),
         "way_rows": pieces.way_rows(subject, ways, gaps, inventories),
@@ -246,12 +254,12 @@ def _detail(
     rows = np.flatnonzero(subject.places == place)
     rows = rows[np.argsort(subject.ticks[rows], kind="stable")]
     own = ways[0].losses
-    dearest = rows[np.argsort(-own[rows], kind="stable")][:DEAREST]
+    costliest = rows[np.argsort(-own[rows], kind="stable")][:COSTLIEST]
     name = subject.keys.words(subject.keys.values[place])
     said = sentences.of_series(subject, figures, ways, place)
     if len(rows) > MOST_POINTS:
         said.append(f"Charts show the last {MOST_POINTS:,} of {counted(len(rows), 'row')}.")
-    text = pieces.detail(subject, k, name, said, reasons_of(subject, place, dearest))
+    text = pieces.detail(subject, k, name, said, reasons_of(subject, place, costliest))
     last = rows[-MOST_POINTS:]
     sums = [np.cumsum(np.where(way.known, way.losses, own)[rows])[-MOST_POINTS:] for way in ways]
     numbers = {

@@ -11,7 +11,7 @@ leaves 14 stores for tuning (number 5 opened later).
 
 Features are the calendar, holidays, promotions, the weather of the day (it stands in for its
 forecast) and, for bakery and bikes, what was sold at least a week before. For the restaurant they
-are those of ``hedgerow demo``.
+are weekday, holidays and the weather, without months: training sees each once or twice.
 
 **Rehearsal.** Rules for everybody, such as how forests grow, are found on rehearsals: the tuning
 stores, cut once more within the training period, with nothing of the test year in it.
@@ -30,12 +30,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow import demo
 from hedgerow.datasets import load_restaurant
 
 Table = Any
 """A pandas table; its own types say less than the names of its columns."""
 DISHES = ("calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak")
+LEFT_OUT, TRAINING_SHARE = "month_", 0.75
+"""Of the restaurant: columns that are left out, and the share of the days that train."""
 DATA = Path("../shared/data")
 """Where bakery and bikes are looked for; only the restaurant ships with the library."""
 BAKERY, BIKES = "bakery.csv.gz", "bikesharing.csv.gz"
@@ -196,15 +197,15 @@ def bakery_panel(raw: Table, begins: str = "2018-05-01") -> Panel:
 
 
 def restaurant(dishes: Iterable[str] = DISHES) -> Panel:
-    """Return the dishes, with the features of ``hedgerow demo``."""
+    """Return the dishes, with their weekday, holidays and weather."""
     parts = []
     for dish in dishes:
         data = load_restaurant(dish, as_frame=True)
-        table = data.data.loc[:, ~data.data.columns.str.startswith(demo.LEFT_OUT)]
+        table = data.data.loc[:, ~data.data.columns.str.startswith(LEFT_OUT)]
         known = {"series": dish, "date": table.index, "demand": data.target, "dish": dish}
         parts.append(table.assign(**known).reset_index(drop=True))
     days = sorted(parts[0]["date"])
-    begins = days[int(demo.TRAINING_SHARE * len(days))]
+    begins = days[int(TRAINING_SHARE * len(days))]
     return _split(pd.concat(parts), begins, identities=("dish",))
 
 
