@@ -72,7 +72,7 @@ PAGES = (
         "What history says may happen in a context, before anybody doubts it. "
         "[Forecasts](../forecasts.md).",
         "EmpiricalNominal AdaptedNominal NeighbourNominal ResidualNominal ScenarioNominal "
-        "ForestRegressor IndexRegressor StackedRegressor forecasts.default_nominal",
+        "ForestRegressor IndexRegressor LogLinearRegressor StackedRegressor forecasts.default_nominal",
     ),
     Page(
         "kernels",
@@ -217,6 +217,7 @@ ASKED = {
     "ScenarioNominal": ("from_quantiles", "from_paths", "from_frame"),
     "ForestRegressor": ("fit", "predict"),
     "IndexRegressor": ("fit", "predict"),
+    "LogLinearRegressor": ("fit", "predict"),
     "StackedRegressor": ("fit", "predict"),
 }
 """Methods of parts that a user calls."""

@@ -51,6 +51,14 @@ class LogLinearRegressor(CrossFitted):
         b of each outcome, in the features' own units.
     shrinkages_ : list of float
         The α of each outcome by which held-out rows were predicted best.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.make_newsvendor(200, 2, random_state=0)
+    >>> factors = hr.LogLinearRegressor().fit(data.data, data.target)
+    >>> factors.predict(data.data[:3]).shape
+    (3,)
     """
 
     folds: Any = 5
