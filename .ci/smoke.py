@@ -1,4 +1,4 @@
-"""Once through everything, in Python and in the shell: what a user of an installed wheel does first.
+"""Once through everything, in Python and in the shell: what users of an installed wheel do first.
 
 Run in a folder that is not the repository's, with nothing but the wheel installed.
 """
@@ -27,7 +27,8 @@ def hedgerow(*words):
 
 data = hr.datasets.load_restaurant("steak", as_frame=True)
 loss, solver = hr.Newsvendor(holding=1, stockout=3), hr.SCSC(steps=100)
-policy = hr.RobustPolicy(loss, solver=solver, random_state=0).fit(data.data[:500], data.target[:500])
+policy = hr.RobustPolicy(loss, solver=solver, random_state=0)
+policy.fit(data.data[:500], data.target[:500])
 decided = policy.predict(data.data[500:])
 assert np.all(np.isfinite(decided))
 assert policy.robust_value_.value >= policy.robust_value_.nominal

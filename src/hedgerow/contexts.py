@@ -117,7 +117,7 @@ class Continuous(ContextKind):
     Examples
     --------
     >>> import hedgerow as hr
-    >>> hr.CausalSinkhorn(penalty=3, contexts=[hr.contexts.Continuous(0)]).contexts[0].column
+    >>> hr.CausalSinkhorn(penalty=3, contexts=[hr.contexts.Continuous(0)]).contexts[0].columns
     0
     """
 
@@ -346,7 +346,7 @@ def of(encoder: TableEncoder, X: Any, mismatch: float = 1.0) -> tuple[ContextKin
     >>> encoder = hr.TableEncoder().fit(table)
     >>> kinds = hr.contexts.of(encoder, encoder.transform(table))
     >>> sorted({type(kind).__name__ for kind in kinds})
-    ['Categorical', 'Continuous']
+    ['Bounded', 'Categorical']
     """
     table = np.asarray(X, np.float64)
     names = list(encoder.get_feature_names_out())

@@ -72,7 +72,7 @@ def sharpe(returns: Any, periods: int = 252) -> float:
 
     Examples
     --------
-    >>> round(sharpe([1.0, 2.0, 3.0], periods=1), 6)
+    >>> round(sharpe([1.0, 3.0], periods=1), 6)
     2.0
     """
     returns = _checks.series("returns", returns)

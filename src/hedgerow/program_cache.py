@@ -57,8 +57,11 @@ def compilation_cache(
 
     Examples
     --------
+    >>> import os
     >>> import hedgerow as hr
-    >>> hr.compilation_cache("off")
+    >>> os.environ["HEDGEROW_CACHE"] = "off"
+    >>> hr.compilation_cache() is None
+    True
     """
     if not megabytes > 0:
         raise ValueError(f"megabytes must be positive, got {megabytes!r}.")

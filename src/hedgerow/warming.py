@@ -41,7 +41,8 @@ def warm_up(
     Examples
     --------
     >>> import hedgerow as hr
-    >>> hr.warm_up(features=2, rows=200)
+    >>> hr.warm_up(features=2, rows=200) >= 0
+    True
     """
     for name, count in (("features", features), ("rows", rows), ("outcomes", outcomes)):
         _checks.count(name, count)

@@ -65,11 +65,11 @@ class CausalSinkhorn(SinkhornAmbiguity):
     """
 
     def description(self) -> ModelDescription:
-        """Against rows that are moved, without foreknowledge."""
+        """Against rows that are moved, contexts before outcomes are seen."""
         return ModelDescription(
             "Causal Sinkhorn distance",
-            "what is known beforehand and what then happens may both be shifted and blurred, the "
-            "first without foreknowledge of the second",
+            "what is known beforehand and what then happens may both be shifted and blurred, but "
+            "what is known must be shifted before anybody sees what happens",
             columns=self.columns_words(),
         )
 

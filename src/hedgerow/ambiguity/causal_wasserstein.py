@@ -1,4 +1,4 @@
-"""Causal Wasserstein DRO: contexts are moved without foreknowledge of their outcomes.
+"""Causal Wasserstein DRO: contexts are moved before their outcomes are seen.
 
     E_x̂ sup_x { E_ŷ|x̂ sup_y [ Ψ(f(x), y) − λ‖(y − ŷ)/s_y‖_p^p ] − λ‖(x − x̂)/s_x‖_p^p }
 
@@ -48,11 +48,11 @@ class CausalWasserstein(WassersteinAmbiguity):
     """
 
     def description(self) -> ModelDescription:
-        """Against points that are moved, without foreknowledge."""
+        """Against points that are moved, contexts before outcomes are seen."""
         return ModelDescription(
             "Causal Wasserstein distance",
-            "what is known beforehand and what then happens may both be shifted, the first without "
-            "foreknowledge of the second",
+            "what is known beforehand and what then happens may both be shifted, but what is known "
+            "must be shifted before anybody sees what happens",
             columns=self.columns_words(),
         )
 

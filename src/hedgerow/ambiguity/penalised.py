@@ -53,7 +53,7 @@ class InfeasibleRadiusError(ValueError):
     --------
     >>> import hedgerow as hr
     >>> data = hr.datasets.make_newsvendor(50, 1, random_state=0)
-    >>> model = hr.Sinkhorn(radius=1e-9, epsilon=1.0)  # blurring alone takes more than that
+    >>> model = hr.Sinkhorn(radius=0.01, epsilon=0.01)  # blurring alone takes more than that
     >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), model)
     >>> try:
     ...     policy.fit(data.data, data.target)

@@ -223,8 +223,8 @@ def calibrate(
     --------
     >>> import hedgerow as hr
     >>> data = hr.datasets.make_newsvendor(400, 2, random_state=0)
-    >>> solver = hr.SCSC(steps=50)
-    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> loss, hedge = hr.Newsvendor(0.6, 1.0), hr.KL(penalty=2.0)
+    >>> policy = hr.RobustPolicy(loss, hedge, solver=hr.SCSC(steps=50), random_state=0)
     >>> _ = policy.fit(data.data[:200], data.target[:200])
     >>> found = hr.calibrate(policy, data.data[200:], data.target[200:], level=0.9, horizon=10)
     >>> found.level

@@ -260,8 +260,8 @@ def radius_menu(
     --------
     >>> import hedgerow as hr
     >>> data = hr.datasets.make_newsvendor(100, 2, random_state=0)
-    >>> solver = hr.SCSC(steps=50)
-    >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
+    >>> loss, hedge = hr.Newsvendor(0.6, 1.0), hr.KL(penalty=2.0)
+    >>> policy = hr.RobustPolicy(loss, hedge, solver=hr.SCSC(steps=50), random_state=0)
     >>> _ = policy.fit(data.data, data.target)
     >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
     """

@@ -16,8 +16,8 @@ SETTINGS = {
     "the more the policy hedges",
     "radius": "how far from the data a distribution may be; the larger, the more the policy hedges",
     "epsilon": "how much a shifted row is blurred",
-    "order": "power of the distance: 1 counts it as such, 2 squared; the larger, the dearer are "
-    "large shifts",
+    "order": "power of the distance: 1 counts it as such, 2 squared; the larger, the more a "
+    "large shift costs",
 }
 """What the settings of ambiguity models mean."""
 

@@ -48,8 +48,8 @@ def attribution_scatter(
     Parameters
     ----------
     first, second : Attribution or (…, decisions, features)
-        For instance of ``explain.attribute(policy, x, X)`` and ``explain.shapattributed(policy, x,
-        X)[0]``, or of many contexts at once.
+        For instance ``explain.attribute(policy, x, X)`` and
+        ``explain.shap_values(policy, x, X)[0]``.
     decision : int or None
         Which decision; None: every one has its points.
     names, decision_names : sequence of str, optional
@@ -70,8 +70,8 @@ def attribution_scatter(
     >>> solver = hr.SCSC(steps=50)
     >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
     >>> _ = policy.fit(data.data, data.target)
-    >>> found = hr.explain.attribute(policy, data.data[:20], data.data)
-    >>> figure = hr.plots.attribution_scatter({"a": found, "b": found})
+    >>> found = hr.explain.attribute(policy, data.data[0], data.data)
+    >>> figure = hr.plots.attribution_scatter(found, 0.9 * found.values)
     """
     one, two = attributed("first", first), attributed("second", second)
     if one.shape != two.shape:

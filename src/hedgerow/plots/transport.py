@@ -56,15 +56,8 @@ def transport_plans(
 
     Examples
     --------
-    >>> import numpy as np
     >>> import hedgerow as hr
-    >>> x = np.linspace(0, 1, 4)[:, None]
-    >>> source, target = hr.DiscreteMeasure(x, x), hr.DiscreteMeasure(x, 1 - x)
-    >>> plans = {
-    ...     "causal": hr.causal_sinkhorn(source, target, 0.1),
-    ...     "plain": hr.sinkhorn(source, target, 0.1),
-    ... }
-    >>> figure = hr.plots.transport_plans(plans)
+    >>> figure = hr.plots.transport_plans()
     """
     if len(epsilons) != 3 or len(outcomes) != 2:
         raise ValueError(

@@ -72,7 +72,7 @@ def tree(
     >>> solver = hr.SCSC(steps=50)
     >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
     >>> _ = policy.fit(data.data, data.target)
-    >>> figure = hr.plots.tree(policy, 0)
+    >>> figure = hr.plots.tree(policy, data.data)
     """
     lens = trees_of(policy, "Only rules with trees can be drawn as one")
     trees = len(lens.trees.leaves)
