@@ -31,6 +31,8 @@ from hedgerow_studies.cells import Cell, Cells
 from hedgerow_studies.worker_start import begin
 
 ENGINES = ("local", "dask")
+AT_A_TIME = 32
+"""Cells that are taken in any order; those asked for later come after them."""
 Depends = dict[str, Any]
 Progress = Callable[[int, int, str], Any]
 """Called with (cells done, cells in all, what was done last)."""
@@ -90,9 +92,9 @@ def compute(
     once = {stores[work.name].path(cell): (work, cell) for work, cell in wanted}
     missing = [(work, cell) for work, cell in once.values() if stores[work.name].get(cell) is None]
     done, elsewhere = len(once) - len(missing), []
-    # runs that share a folder begin in different places, so that they meet what others have done
-    first = secrets.randbelow(len(missing)) if missing else 0
-    missing = missing[first:] + missing[:first]
+    # a run that is stopped has what was asked for first
+    blocks = [missing[at : at + AT_A_TIME] for at in range(0, len(missing), AT_A_TIME)]
+    missing = [one for block in blocks for one in _shuffled(block)]
     if progress is not None:
         progress(done, len(once), "")
 
@@ -178,6 +180,11 @@ class Engine:
     def _executor(self) -> Any:
         """What cells are given to, and a function that counts its workers."""
         return _processes(self.jobs) if self.kind == "local" else _cluster(self)
+
+
+def _shuffled(cells: list[Any]) -> list[Any]:
+    """In an order of its own: runs that share a folder so meet what others have done."""
+    return secrets.SystemRandom().sample(cells, len(cells))
 
 
 def _kept(store: Cells, cell: Cell) -> Result:

@@ -40,8 +40,8 @@ class Synthetic(Study):
     def _cells(self, scale: str, places: list[tuple[int, int]]) -> list[Cell]:
         return [
             {"rows": n, "features": d, "seed": seed, "scale": scale}
-            for n, d in places
             for seed in range(DRAWS[scale])
+            for n, d in places
         ]
 
     def _draw(self, cell: Cell) -> Draw:

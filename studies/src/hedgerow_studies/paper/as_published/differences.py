@@ -65,14 +65,14 @@ class Differences(Study):
     family: ClassVar[str | None] = "as_published"
 
     def cells(self, scale: str) -> list[Cell]:
-        """One per problem, size, draw and variant."""
+        """One per draw, problem, size and variant."""
         return [
             {"problem": problem, "rows": n, "features": d, "seed": seed, "scale": scale,
              "variant": variant}
+            for seed in range(DRAWS[scale])
             for problem, sizes in SIZES.items()
             for n, d in (sizes if scale == "full" else sizes[:1])
             for variant in self._variants(problem)[: 1 if scale == "tiny" else None]
-            for seed in range(DRAWS[scale])
         ]  # fmt: skip
 
     def _variants(self, problem: str) -> list[str]:

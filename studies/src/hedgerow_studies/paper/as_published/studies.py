@@ -89,7 +89,7 @@ class AsPublished(Study):
         return f"as-published-{self.problem}"
 
     def cells(self, scale: str) -> list[Cell]:
-        """One per size, draw, rule and method, sizes of one width together."""
+        """One per draw, rule, method and size: a run that is stopped has all sizes."""
         places = sorted(sizes(self.problem, scale), key=lambda place: place[::-1])
         methods = [m for m in METHODS if m != ALL_PAIRS or self.problem == "newsvendor"]
         wanted = [("forest", method) for method in methods]
@@ -98,9 +98,10 @@ class AsPublished(Study):
             wanted = [("forest", ERM), ("forest", RELEASED[2])]
         return [
             {"rows": n, "features": d, "seed": seed, "scale": scale, "rule": rule, "method": method}
+            for seed in range(DRAWS[scale])
             for rule, method in wanted
             for n, d in places
-            for seed in range(min(DRAWS[scale], self._draws(d, rule, method)))
+            if seed < self._draws(d, rule, method)
         ]
 
     def _draws(self, *about: Any) -> int:
