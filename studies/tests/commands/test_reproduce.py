@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow._version import NUMERICS
 from hedgerow.cli.commands import app
 from hedgerow_studies.commands import run_reproduce as command
+from hedgerow_studies.paper.pages.results_folder import UNKNOWN, made_now
 from hedgerow_studies.paper.catalogue import catalogue
 from hedgerow_studies.running import Engine
 
@@ -38,6 +40,12 @@ def holds_its_studies_and_says_how_they_came_about(text, names):
         assert word in text
 
 
+def test_a_run_that_is_not_finished_says_how_much_is_there():
+    study = catalogue()[SMALL]
+    cells = study.cells("tiny")
+    assert made_now(study, "tiny", cells[:1]).endswith(f"scale tiny, 1 of {len(cells)} cells.")
+
+
 def stays_the_same_without_computing(out, names, monkeypatch):
     kept = {
         path: path.read_bytes()
@@ -62,6 +70,7 @@ def test_what_a_folder_holds_is_written_again_without_computing(tmp_path, monkey
     command.reproduce([SMALL], "tiny", tmp_path, Engine())
     summary = tmp_path / SMALL / "summary.md"
     before = summary.read_text()
+    assert before.endswith(f"numerics {NUMERICS}; scale tiny.*\n")
     for study in catalogue().values():
         monkeypatch.setattr(type(study), "run", lambda self, cell: pytest.fail("computed again"))
     summary.unlink()
@@ -71,6 +80,12 @@ def test_what_a_folder_holds_is_written_again_without_computing(tmp_path, monkey
     shutil.rmtree(tmp_path / "cells")  # the data that were written are left
     command.rewrite(["all"], "tiny", tmp_path)
     assert summary.read_text() == before
+    data = tmp_path / SMALL / "data.parquet"
+    table = pd.read_parquet(data)
+    table.attrs.clear()
+    table.to_parquet(data)  # as 0.1 wrote it
+    command.rewrite(["all"], "tiny", tmp_path)
+    assert summary.read_text().endswith(f"*{UNKNOWN}*\n")
     with pytest.raises(FileNotFoundError, match="holds nothing of fig4"):
         command.rewrite(["fig4"], "tiny", tmp_path)
 

@@ -11,8 +11,15 @@ from hedgerow.cli.screen import counting, print_facts, print_rows, say
 from hedgerow_studies.paper.catalogue import catalogue
 from hedgerow_studies.paper.market_study import Files, market
 from hedgerow_studies.paper.pages import page_of
-from hedgerow_studies.paper.pages.results_folder import WHOLE, write_index, write_study, written
-from hedgerow_studies.paper.study import Row, Study, finished, run, seconds, tasks
+from hedgerow_studies.paper.pages.results_folder import (
+    WHOLE,
+    Results,
+    made_now,
+    write_index,
+    write_study,
+    written,
+)
+from hedgerow_studies.paper.study import Study, finished, run, seconds, tasks
 from hedgerow_studies.running import Engine
 
 ALL = "all"
@@ -40,7 +47,8 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     check_target(out / WHOLE)
     with counting("computing") as progress:
-        results = run(studies, scale, out, engine, progress)
+        rows = run(studies, scale, out, engine, progress)
+    results = {s.name: Results(rows[s.name], made_now(s, scale, rows[s.name])) for s in studies}
     spent = seconds(studies, scale, out)
     index = _write(studies, results, scale, out, spent)
     print_facts(
@@ -59,8 +67,12 @@ def rewrite(names: list[str], scale: str, out: Path, files: Files | None = None)
     """Draw and write what has been computed, or else what was written before."""
     studies = _chosen(names, catalogue(files))
     computed = finished(studies, scale, out)
-    results = {s.name: computed[s.name] or written(s, out) for s in studies}
-    there = [study for study in studies if results[study.name]]
+    results = {
+        s.name: Results(rows, made_now(s, scale, rows)) if rows else written(s, out)
+        for s in studies
+        for rows in [computed[s.name]]
+    }
+    there = [study for study in studies if results[study.name].rows]
     if not there:
         raise FileNotFoundError(f"{out} holds nothing of {', '.join(s.name for s in studies)}.")
     index = _write(there, results, scale, out, {})
@@ -69,7 +81,7 @@ def rewrite(names: list[str], scale: str, out: Path, files: Files | None = None)
 
 def _write(
     studies: list[Study],
-    results: dict[str, list[Row]],
+    results: dict[str, Results],
     scale: str,
     out: Path,
     spent: dict[str, float],
@@ -79,9 +91,10 @@ def _write(
     with counting("drawing") as progress:
         for done, study in enumerate(studies):
             progress(done, len(studies), study.name)
-            rows = results[study.name]
-            pages[study] = page_of(study, pd.DataFrame(rows))
-            write_study(study, pages[study], rows, out)
+            found = results[study.name]
+            page = page_of(study, pd.DataFrame(found.rows))
+            pages[study] = page._replace(text=f"{page.text.strip()}\n\n*{found.made}*\n")
+            write_study(study, pages[study], found, out)
     return write_index(pages, out, scale, spent)
 
 

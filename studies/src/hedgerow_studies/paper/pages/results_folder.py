@@ -5,7 +5,8 @@
     FOLDER/fig4/fig4.png, .pdf      the figure
     FOLDER/fig4/summary.md          what was found, beside what was published
 
-Data and summaries depend on results only; when, where and how long is said in paper.md alone.
+Data and summaries depend on results only, and say which numbers of the library they were made
+with; when, where and how long is said in paper.md alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import platform
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,21 +34,47 @@ SCALES = {
 }
 
 
-def write_study(study: Study, page: Page, rows: list[Row], folder: Path) -> None:
+MADE = "made"
+UNKNOWN = "Computed by an earlier version of hedgerow, and not again since."
+
+
+class Results(NamedTuple):
+    """Rows of a study, and a sentence on what they were computed with."""
+
+    rows: list[Row]
+    made: str
+
+
+def made_now(study: Study, scale: str, rows: list[Row]) -> str:
+    """What rows that this version computed were computed with, and how much of the study."""
+    wanted = study.cells(scale)
+    kinds = {tuple(cell) for cell in wanted}
+    there = {(keys, tuple(row.get(key) for key in keys)) for keys in kinds for row in rows}
+    done = sum((tuple(cell), tuple(cell.values())) in there for cell in wanted)
+    part = "" if done == len(wanted) else f", {done} of {len(wanted)} cells"
+    return f"Computed by hedgerow {__version__}, numerics {NUMERICS}; scale {scale}{part}."
+
+
+def write_study(study: Study, page: Page, results: Results, folder: Path) -> None:
     """Write a study's data, figures and summary into a folder of its own."""
     place = folder / study.name
     place.mkdir(parents=True, exist_ok=True)
-    write_table(pd.DataFrame(rows), place / "data.parquet")
+    table = pd.DataFrame(results.rows)
+    table.attrs[MADE] = results.made
+    write_table(table, place / "data.parquet")
     for name, figure in page.figures.items():
         for suffix in ("png", "pdf"):
             save_figure(figure, place / f"{name}.{suffix}")
     _write(place / "summary.md", _summary(study, page, ""))
 
 
-def written(study: Study, folder: Path) -> list[Row]:
-    """Return the rows of a study that were written before; none if there are none."""
+def written(study: Study, folder: Path) -> Results:
+    """Return what was written of a study before; no rows if there is nothing."""
     path = folder / study.name / "data.parquet"
-    return pd.read_parquet(path).to_dict("records") if path.exists() else []
+    if not path.exists():
+        return Results([], UNKNOWN)
+    table = pd.read_parquet(path)
+    return Results(table.to_dict("records"), table.attrs.get(MADE, UNKNOWN))
 
 
 def write_index(
