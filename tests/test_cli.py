@@ -92,7 +92,7 @@ def test_fit_decide_evaluate(tmp_path, suffix):
     result = call("decide", policy_path, new, "-o", out)
     assert result.exit_code == 0, result.output
     decided = read_table(out)
-    assert list(decided.columns) == ["wind", "sky", "day", "demand", "note", "decision"]
+    assert list(decided.columns) == ["wind", "sky", "day", "demand", "note", "decision", "outside"]
     days = pd.to_datetime(test.day)
     by_hand = pd.DataFrame(
         {
@@ -183,7 +183,7 @@ def test_several_outcomes(train, tmp_path):
     np.testing.assert_array_equal(policy.loss.holding, [1, 2])
     result = call("decide", path, train)
     table = pd.read_csv(pd.io.common.StringIO(result.stdout))
-    assert list(table.columns[-2:]) == ["decision_demand", "decision_other"]
+    assert list(table.columns[-3:]) == ["decision_demand", "decision_other", "outside"]
     said = flat(call("evaluate", path, train).stdout)
     parts = [
         hr.Newsvendor(h, 3)(z[:, None], y[:, None]).mean()
@@ -200,7 +200,7 @@ def test_decide_prints_csv_and_nothing_else(fitted, train):
     result = call("decide", fitted, train)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "day,sky,wind,demand,other,decision"
+    assert lines[0] == "day,sky,wind,demand,other,decision,outside"
     assert len(lines) == 81
     assert call("decide", fitted, train, "-o", "-").stdout == result.stdout
 

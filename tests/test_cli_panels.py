@@ -189,7 +189,7 @@ BAD_TABLES = {
     "twice": ("store=17 product=101 has more than one row for 2018-04-11", "rows 101 and 907"),
     "gap": ("store=17 product=101 has no row for 2018-04-11", "--gaps fill"),
     "empty": ("1 missing value in store=19 product=109, first in row 701", "--gaps missing"),
-    "date": ("row 6 holds '07.11.2016'", "dates like 2015-11-07"),
+    "date": ("'07.11.2016' in row 6", "best as 2015-11-07"),
     "negative": ("stockout must not be negative, got -2 in row 812 of column b", ""),
     "nobody": ("Group column 'store' is empty in row 4", ""),
 }

@@ -207,14 +207,14 @@ class TestDecisions:
             assert result.exit_code == 0, result.output
             read = pd.read_csv if name.endswith("csv") else pd.read_parquet
             found = read(tmp_path / name)
-            assert list(found.columns) == [*hostile().columns, "decision"]
+            assert list(found.columns) == [*hostile().columns, "decision", "outside"]
             assert set(found["c\x9b2J"]) == {f"a{TITLE}", formula, ":smile:"}
             assert (found["$x_1$"] == hostile()["$x_1$"]).all()
 
     def test_a_pipe_gets_the_text_as_it_is(self, files):
         data, policy, _ = files
         printed = call(PLAIN, "decide", policy, data, "--raw-text").stdout_bytes
-        found = pd.read_csv(io.BytesIO(printed)).drop(columns="decision")
+        found = pd.read_csv(io.BytesIO(printed)).drop(columns=["decision", "outside"])
         pd.testing.assert_frame_equal(found, hostile(), check_dtype=False)
 
     def test_help_says_so(self):

@@ -124,7 +124,8 @@ def decides_as_it_may(policy):
     assert np.all(np.asarray(allowed.contains(working, 1e-5 * size)))
     if policy.columns_ is not None:
         assert policy.encoder_ is not None
-        assert len(policy.outcome_names_) == policy.n_outcomes_
+        names = policy.outcome_names_  # None where a table was given in Python
+        assert names is None or len(names) == policy.n_outcomes_
     return decisions
 
 

@@ -57,7 +57,8 @@ def test_a_negative_value_has_no_root():
 
 
 def test_printing_says_what_was_solved():
-    assert "causal, 6 × 7 points, epsilon=0.3" in repr(example(causal_sinkhorn, False, 0.3))
+    said = repr(example(causal_sinkhorn, False, 0.3))
+    assert said.startswith("Causal transport of 6 to 7 points\n  epsilon  0.3\n")
     measure = DiscreteMeasure([0, 0, 1], [-1, 1, 5])
     assert repr(measure) == "DiscreteMeasure(3 points, 2 contexts, d_x=1, d_y=1)"
 

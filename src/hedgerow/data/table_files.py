@@ -136,7 +136,21 @@ def write_table(
 ) -> None:
     """Write a table as CSV, Excel or Parquet, by its suffix, whole or not at all.
 
-    CSV is written in this format: separator, decimal mark and order of dates.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    path : path
+        Ends in .csv, .xlsx or .parquet; what is there is replaced.
+    form : TableFormat, optional
+        How CSV is written: separator, decimal mark and order of dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hedgerow as hr
+    >>> hr.data.write_table(pd.DataFrame({"day": ["Mon"], "order": [12.5]}), "orders.csv")
+    >>> hr.data.read_table("orders.csv")["order"].tolist()
+    [12.5]
     """
     path = Path(path)
     text, workbook = partial(_to_csv, table, form), partial(_to_excel, table)

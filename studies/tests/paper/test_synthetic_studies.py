@@ -30,7 +30,7 @@ def test_the_whole_of_the_paper_is_covered():
     assert list(STUDIES) == [
         *(f"fig{i}" for i in (1, 2, 4, 5, 6, 7, 8)), "table1",
         *(f"fig{i}" for i in (9, 10, 11, 12, 13, 14, 15, 16)),
-        "newsvendor", "inventory", "portfolio", "differences",
+        "newsvendor", "inventory", "portfolio", "differences", "ablations",
     ]  # fmt: skip
     for name, sizes in (("fig4", (200, 400, 800, 1000)), ("fig8", (100, 200, 400, 800))):
         cells = pd.DataFrame(STUDIES[name].cells("full"))
