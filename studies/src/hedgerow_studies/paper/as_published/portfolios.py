@@ -59,7 +59,7 @@ class PortfolioAsPublished(MarketStudy):
         return "as-published-portfolio"
 
     def cells(self, scale: str) -> list[Cell]:
-        """One per pool, date, ω, rule and method."""
+        """One per pool, rule, method, ω and date: a run that is stopped has few pools."""
         omegas = published.OMEGAS if scale != "tiny" else published.OMEGAS[:1]
         dates = range(len(DATES)) if scale != "tiny" else range(1)
         methods = METHODS if scale != "tiny" else (*FIXED, RELEASED[2])
@@ -69,8 +69,9 @@ class PortfolioAsPublished(MarketStudy):
         return [
             {"method": method, "rule": rule, "omega": omega, "date": date, "pool": pool,
              "scale": scale}
+            for pool in range(POOLS[scale])
             for rule, method in wanted
-            for pool in range(min(POOLS[scale], FEWER.get(method, 9), FEWER.get(rule, 9)))
+            if pool < min(FEWER.get(method, POOLS[scale]), FEWER.get(rule, POOLS[scale]))
             for omega in omegas
             for date in dates
         ]  # fmt: skip
