@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from hedgerow._version import NUMERICS
 from hedgerow.cli.commands import app
 from hedgerow_studies.commands import run_reproduce as command
-from hedgerow_studies.paper.pages.results_folder import UNKNOWN, made_now
 from hedgerow_studies.paper.catalogue import catalogue
+from hedgerow_studies.paper.pages.results_folder import UNKNOWN, made_now
 from hedgerow_studies.running import Engine
 
 SMALL = "fig1"
