@@ -6,6 +6,8 @@ nothing but which rows are held out.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -53,7 +55,7 @@ def time_order(table: pd.DataFrame, request: FitRequest) -> np.ndarray | None:
     return order
 
 
-def _times(series: pd.Series) -> np.ndarray | None:
+def _times(series: Any) -> np.ndarray | None:
     """Instants as whole numbers, clock times included; None unless every row holds a date."""
     if series.isna().any() or pd.api.types.is_numeric_dtype(series.dtype):
         return None

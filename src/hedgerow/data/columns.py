@@ -271,7 +271,7 @@ def column_labels(series: Any) -> list[str]:
     return np.array(labels_of(list(different)), dtype=object)[codes].tolist()
 
 
-def refuse_missing(series: pd.Series) -> None:
+def refuse_missing(series: Any) -> None:
     """Nothing is imputed."""
     missing = int(series.isna().sum())
     if missing:

@@ -85,7 +85,7 @@ def _texts(table: pd.DataFrame) -> list[str]:
     return [name for name in table.columns if _is_text(table[name])]
 
 
-def _is_text(column: pd.Series) -> bool:
+def _is_text(column: Any) -> bool:
     types = require_pandas().api.types
     if isinstance(column.dtype, require_pandas().CategoricalDtype) or np.all(column.isna()):
         return False

@@ -162,7 +162,7 @@ def beside_training(
     typos = ~ordinary.within(values) & (mass > 0)[:, None]
     if not typos.any():
         return None
-    return Odd(typos.any(axis=1), _sentence(kind, values, ordinary, typos, names))
+    return Odd(np.asarray(typos.any(axis=1)), _sentence(kind, values, ordinary, typos, names))
 
 
 def ordinary_ends(values: Float[np.ndarray, "n d"], mass: Float[np.ndarray, " n"]) -> Spreads:

@@ -46,7 +46,7 @@ class WrittenDates:
     """By order, the instants that each text may be; None: it is no date at all."""
 
     @classmethod
-    def of(cls, column: pd.Series) -> WrittenDates | None:
+    def of(cls, column: Any) -> WrittenDates | None:
         """Look at a column of texts; None if most of them are no dates that people write."""
         present = column.dropna()
         if not len(present) or not _promising(present):
@@ -162,7 +162,7 @@ def order_of(columns: list[WrittenDates], asked: str | None, remembered: str | N
     )
 
 
-def dates_in(column: pd.Series, written: WrittenDates, order: str | None) -> Any:
+def dates_in(column: Any, written: WrittenDates, order: str | None) -> Any:
     """Return a column of dates; one with other things among them stays as it is."""
     if any(found is None for found in written.found):
         return column
@@ -192,16 +192,20 @@ def _orders(text: str) -> Mapping[str, datetime.datetime] | None:
             return None
         tries = {YEAR_FIRST: (int(found[1]), int(found[3]), int(found[4]))}
     clock = _clock(*found.groups()[4:])
+    if clock is None:
+        return {}
     days = {}
     for order, (year, month, day) in tries.items():
         try:
-            days[order] = datetime.datetime(year, month, day, *(clock or (99,)))
+            days[order] = datetime.datetime(year, month, day, *clock)
         except ValueError:
             continue
     return days
 
 
-def _clock(hour: str | None, minute: str, second: str | None, half: str | None) -> Any:
+def _clock(
+    hour: str | None, minute: str, second: str | None, half: str | None
+) -> tuple[int, int, int] | None:
     """Hours, minutes and seconds of a time of day; None if no clock shows it."""
     if hour is None:
         return (0, 0, 0)

@@ -61,12 +61,12 @@ class WrittenNumbers:
     """
 
     name: str
-    texts: pd.Series
+    texts: Any
     rows: np.ndarray
     fits: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, column: pd.Series) -> WrittenNumbers | None:
+    def of(cls, column: Any) -> WrittenNumbers | None:
         """Look at a column of texts; None if most of them are no numbers at all."""
         present = np.asarray(column.notna())
         texts = column[present]
@@ -164,9 +164,7 @@ def thousands_of(columns: list[WrittenNumbers], decimal: str | None) -> str | No
     return None
 
 
-def numbers_in(
-    column: pd.Series, written: WrittenNumbers, decimal: str | None, *, asked: bool
-) -> Any:
+def numbers_in(column: Any, written: WrittenNumbers, decimal: str | None, *, asked: bool) -> Any:
     """Return a column with its numbers read; one that is not all numbers stays as it is."""
     mark = decimal or "."
     fits = written.fits[mark]
@@ -199,7 +197,7 @@ def numbers_in(
     return mixed
 
 
-def logical_in(column: pd.Series) -> Any:
+def logical_in(column: Any) -> Any:
     """Return a column of true and false as such, if it holds nothing else."""
     if column.isna().any():
         return None

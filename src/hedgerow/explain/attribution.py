@@ -67,7 +67,11 @@ class Attribution(Display):
     def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
         order = np.argsort(-np.abs(self.values).sum(axis=0), kind="stable")
         rows = [
-            (name, number(self.context[j]), *(number(v, 3, signed=True) for v in self.values[:, j]))
+            (
+                name,
+                number(float(self.context[j])),
+                *(number(float(v), 3, signed=True) for v in self.values[:, j]),
+            )
             for j, name in ((j, self.names[j]) for j in order)
         ]
         return ["feature", "value", *self._decisions()], list(rows)

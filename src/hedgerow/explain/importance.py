@@ -66,7 +66,7 @@ class Importance(Display):
     def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
         shares = self.values
         rows = [
-            (self.names[j], percent(float(shares[j])), number(self.scores[j]))
+            (self.names[j], percent(float(shares[j])), number(float(self.scores[j])))
             for j in self.ranked()
         ]
         return ["feature", "share", "score"], list(rows)
