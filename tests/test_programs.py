@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import joblib
 import numpy as np
 import pytest
 
@@ -56,3 +57,14 @@ def test_an_option_that_xla_does_not_know_is_done_without(monkeypatch):
 def test_a_program_inside_a_program_is_refused():
     with pytest.raises(ValueError, match="top-level"):
         jax.jit(_double)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"), [({"NPROC": "1"}, 1), ({"PJRT_NPROC": "1", "NPROC": "9"}, 1), ({}, None)]
+)
+def test_programs_run_beside_each_other_as_jax_has_threads(monkeypatch, asked, found):
+    for name in ("NPROC", "PJRT_NPROC"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert programs.threads() == (found or joblib.cpu_count())

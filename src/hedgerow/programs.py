@@ -36,6 +36,7 @@ from threading import Lock, Thread, local
 from typing import Any, TypeVar, overload
 
 import jax
+from joblib import cpu_count
 
 FIRST = Lock()
 PREFERRED = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
@@ -99,6 +100,17 @@ def options() -> dict[str, Any]:
     except jax.errors.JaxRuntimeError:
         return {}
     return PREFERRED
+
+
+def threads() -> int:
+    """How many programs to run beside each other: as many as JAX has threads.
+
+    Those of the machine that this process may use, or as ``NPROC`` and ``PJRT_NPROC`` have it,
+    which JAX asks. Two programs that share a single thread gain nothing, and once were seen to wait
+    for it forever (jaxlib 0.10.2).
+    """
+    asked = (os.environ.get(name, "") for name in ("NPROC", "PJRT_NPROC"))
+    return max(1, min([cpu_count(), *(int(each) for each in asked if each.isdigit())]))
 
 
 def meanwhile(work: Callable[[], Any]) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import nnls
 
+from hedgerow import programs
 from hedgerow.data.spreads import Spreads
 from hedgerow.forecasts.cross_fitted import CrossFitted
 from hedgerow.forecasts.cross_fitting import Crossed, Split
@@ -68,9 +69,9 @@ class StackedRegressor(CrossFitted):
         given = default_members(X, Y) if self.members is None else self.members
         self.members_ = [member.replace() for member in given]  # what is learned stays here
         # none needs another, and XLA works outside of Python's lock
-        with ThreadPoolExecutor(len(self.members_)) as threads:
+        with ThreadPoolExecutor(min(len(self.members_), programs.threads())) as pool:
             learn = [
-                threads.submit(member.cross_fit, X, Y, weights, splits) for member in self.members_
+                pool.submit(member.cross_fit, X, Y, weights, splits) for member in self.members_
             ]
         crossed = [one.result() for one in learn]
         self._centre = Spreads.measure(Y, weights).centre

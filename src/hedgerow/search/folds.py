@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from joblib import cpu_count
 
-from hedgerow import fitting, ladder
+from hedgerow import fitting, ladder, programs
 from hedgerow.ambiguity import (
     ERM,
     Ambiguity,
@@ -256,7 +255,7 @@ def _nominals(
     The first fold compiles what the others find, so they wait for it.
     """
     found = {}
-    with ThreadPoolExecutor(cpu_count()) as pool:
+    with ThreadPoolExecutor(programs.threads()) as pool:
         for family in families:
             if id(family.nominal) in found:
                 continue
@@ -313,7 +312,7 @@ def _trained(runs: list[FamilyRun], places: range, loss: Loss) -> Iterator[None]
 
     A family's first fold compiles what its other folds find, so they wait for its first stretch.
     """
-    workers = cpu_count()
+    workers = programs.threads()
     ready = deque((run, places[0], 0) for run in runs)
     running = {}
     with ThreadPoolExecutor(workers) as pool:
