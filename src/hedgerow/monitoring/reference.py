@@ -71,7 +71,8 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
     True
     """
     asked = _checks.fitted_policy(policy)
-    kept: Any = policy[-1] if hasattr(policy, "steps") else policy
+    last: Any = policy
+    kept = last[-1] if hasattr(policy, "steps") else last
     kept.reference_, kept.room_ = reference_of(asked, X, Y).samples, _room(asked, X, Y)
     if promise is not None:
         kept.promise_ = float(promise)
