@@ -284,7 +284,8 @@ def radius_menu(
         model = with_radius(problem.given, radius)
         learned, posed = policy, problem
         if retrain:
-            with unsaid(OutlierWarning):  # said once, when the problem was posed
+            # typos were named when the problem was posed, and the menu says what radii allow
+            with unsaid(OutlierWarning, WideRadiusWarning):
                 learned = policy.retrained(model, X, Y)
             posed = learned.posed(None, None)[0]
         found = certify(posed.against(model), learned.rule_, key, tolerance).robust

@@ -180,6 +180,7 @@ def _kind(series: pd.Series) -> str:
         return NUMBER
     if inferred in ("string", "date", "datetime", "datetime64"):
         return CATEGORY if dates_of(series) is None else DATE
+    _refuse_spoilt_numbers(str(series.name), [str(value) for value in series])
     raise ValueError(
         f"Column {series.name!r} holds {inferred} values, which cannot be made into features"
         f"{_two_kinds(series)}; turn it into numbers, text or dates, or leave it out."

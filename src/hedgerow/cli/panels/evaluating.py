@@ -1,7 +1,7 @@
 """``hedgerow evaluate`` with the policy of a panel: what it costs, beside what is done now.
 
-Comparisons are paired by week, as on the page (``report/panel/ways.py``): what makes a week dear for
-one makes it dear for all, and the days of a week and the series of a day are no independent
+Comparisons are paired by week, as on the page (``report/panel/ways.py``): what makes a week dear
+for one makes it dear for all, and the days of a week and the series of a day are no independent
 observations. The standard error of a sum over w weeks is √w times the standard deviation of the
 weeks' differences; a difference is told where its 95 % interval (Student's t) is clear of 0.
 """
