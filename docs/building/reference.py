@@ -109,7 +109,7 @@ PAGES = (
         "tables",
         "Tables and time",
         "From tables with text and dates to features. [Tables](../tables.md), [panels](../panels.md).",
-        "TableEncoder TimeFeatures",
+        "data.read_table data.write_table TableEncoder TimeFeatures",
     ),
     Page(
         "orders",
@@ -173,8 +173,8 @@ PAGES = (
         "Warnings and errors",
         "Every warning is a `HedgerowWarning` of its own class, to be filtered or turned into an error.",
         "HedgerowWarning ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning "
-        "InexactValueWarning InfiniteValueWarning OutlierWarning RecourseWarning SeenRowsWarning "
-        "ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning "
+        "InexactValueWarning InfiniteValueWarning OutlierWarning OutsideWarning RecourseWarning "
+        "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning VacuousCausalityWarning "
         "WideRadiusWarning InadmissiblePenaltyError InfeasibleRadiusError PolicyFileError",
     ),
     Page(
