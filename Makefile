@@ -13,7 +13,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(INSTALLED) ## learn a robust ordering rule and show what it does
+demo: $(INSTALLED) ## order for a real bakery chain: learn, promise, test on a year, show why
 	@$(BIN)/hedgerow demo
 
 test: $(INSTALLED) chromium ## run the tests that take minutes together, of the library and its studies

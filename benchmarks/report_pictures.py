@@ -100,7 +100,7 @@ def main() -> None:
         browser = play.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        take(browser, steak, out, "report", size=(1100, 1330))
+        take(browser, steak, out, "report", size=(1100, 870))
         dark = {"color_scheme": "dark", "size": (1100, 1250)}
         take(browser, steak, out, "report_dark", scroll_to="#whatif", **dark)
         phone = {"size": (360, 780), "device_scale_factor": 1.25}

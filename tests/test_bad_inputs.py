@@ -433,6 +433,25 @@ class TestRightResults:
         assert fit(home, "returns.csv", "-o", out).exit_code == 0
         assert np.all(hr.load(out).predict(good()) >= 0)
 
+    def test_dates_that_descend_are_put_in_order_and_nothing_else_is_said(self, home):
+        good().iloc[::-1].to_csv(home / "descending.csv", index=False)
+        out = home / "other.hedgerow"
+        result = fit(home, "descending.csv", "--search", "time", "-o", out)
+        assert result.exit_code == 0, result.output
+        assert "the latest came first" in result.stderr
+        assert "timezone" not in result.stderr
+
+    def test_a_warning_is_said_once(self, home):
+        table = good(60).assign(wind=lambda t: np.where(t.index < 2, 1.0, 0.0))
+        table.to_csv(home / "rare.csv", index=False)
+        out = home / "rare.hedgerow"
+        made = fit(home, "rare.csv", "--model", "kl", "--radius", "0.1", "-o", out)
+        assert made.exit_code == 0, made.output
+        result = call("radii", out, home / "rare.csv")
+        assert result.exit_code == 0, result.output
+        told = [line for line in result.stderr.splitlines() if line.startswith("Warning")]
+        assert len(told) == len(set(told))
+
     def test_rows_far_outside_are_flagged(self, home):
         new = good(3)
         new.loc[1, "wind"] = 500.0

@@ -35,7 +35,16 @@ class Constructors(griffe.Extension):
         for each in _described(pkg):
             for name in TAKES.findall(each.docstring.value) if each.docstring else ():
                 if name in told and not _parameters(each):
-                    each.docstring.value += "\n\n" + _parameters(told[name])
+                    each.docstring.value += "\n\n" + _taken(each, _parameters(told[name]))
+
+
+def _taken(thing: Any, section: str) -> str:
+    """A section of parameters, of which only those are left that ``thing`` takes."""
+    heading, rule, rest = section.split("\n", 2)
+    own = {parameter.name for parameter in thing.parameters}
+    entries = re.split(r"\n(?=\w)", rest)
+    kept = [each for each in entries if own & set(re.findall(r"\w+", each.partition(":")[0]))]
+    return "\n".join([heading, rule, *kept])
 
 
 def _described(module: griffe.Module) -> list[Any]:

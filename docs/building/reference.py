@@ -131,7 +131,7 @@ PAGES = (
         "report",
         "Reports and figures",
         "The page for whoever decides, and figures for papers and slides. [Reports](../report.md).",
-        "report.write_report report.write_panel_report report.check_page_target "
+        "report.write_page report.write_report report.write_panel_report report.check_page_target "
         "plots.decision_curve plots.partial_dependence plots.importance plots.waterfall "
         "plots.attribution_scatter plots.tree plots.worst_cases plots.transport_plans "
         "plots.radius_frontier plots.search_map plots.training_curve plots.save_figure",

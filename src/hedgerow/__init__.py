@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         lots,
         metrics,
         plots,
-        report,
         rules,
         solvers,
         theory,
@@ -99,12 +98,15 @@ if TYPE_CHECKING:
     from hedgerow.panels import PanelPolicy
     from hedgerow.policy_file import PolicyFileError
     from hedgerow.program_cache import compilation_cache
+    from hedgerow.report.calling import CallableReport
     from hedgerow.rules import Affine, Constant, ScoreForest, SoftForest, TwoLayer
     from hedgerow.search import RobustPolicyCV
     from hedgerow.solvers import MLMC, SAA, SCGD, SCSC, NestedSGD
     from hedgerow.stored import load
     from hedgerow.transport import DiscreteMeasure, TransportResult, causal_sinkhorn, sinkhorn
     from hedgerow.warming import warm_up
+
+    report: CallableReport
 
 _MODULES = (
     *(

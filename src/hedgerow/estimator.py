@@ -45,7 +45,7 @@ class RobustPolicy(LearnedPolicy):
         What decisions cost, such as ``Newsvendor(holding=0.6, stockout=1.0)``.
     ambiguity : Ambiguity or None
         What to hedge against; None: ``CausalSinkhorn(penalty=10, epsilon=0.01, order=2)`` with all
-        scales "auto", a penalty that grows with the root of the rows beyond 1,000. ``ERM()`` hedges
+        scales "auto", a penalty that grows with the root of the rows beyond 100. ``ERM()`` hedges
         against nothing.
     rule : Rule or None
         The kind of decision rule; None: ``SoftForest()``.

@@ -207,6 +207,15 @@ def test_what_is_remembered_decides_what_a_file_leaves_open(tmp_path):
     )
 
 
+def test_the_fifth_of_may_is_no_change_of_order(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("d,x\n05/05/2026,1\n")
+    before = TableFormat(dates="month-first")
+    table, found = read_formatted(path, remembered=before)
+    assert table["d"][0] == pd.Timestamp(2026, 5, 5)
+    assert found.unlike(before) is None
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

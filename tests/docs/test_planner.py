@@ -73,5 +73,12 @@ def test_the_transcript_is_what_happens(tmp_path, monkeypatch):
             assert plain(line) in printed, f"{command}\nprints no line {line!r}:\n{done.stdout}"
     orders = (tmp_path / "orders.csv").read_text(encoding="utf-8-sig").splitlines()
     assert len(orders) == 13
-    assert all(float(row.rsplit(";", 1)[1].replace(",", ".")) % 5 == 0 for row in orders[1:])
+    place = orders[0].split(";").index("order")
+    placed = [row.split(";")[place].replace(",", ".") for row in orders[1:]]
+    assert all(float(order) % 5 == 0 for order in placed)
+    shown = re.search(r"^    Datum;.*;outside\n    .*$", PAGE, re.MULTILINE)
+    assert shown, "the page shows no orders"
+    header, row = shown.group().split("\n")
+    assert header.strip() == orders[0]
+    assert plain(row) in [plain(order) for order in orders]
     assert (tmp_path / "april.html").stat().st_size > 50_000

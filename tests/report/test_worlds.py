@@ -49,7 +49,7 @@ def test_forecasts_that_tell_nothing(subject):
         x[:, 0] = rng.permutation(x[:, 0])
         return x, y, source
 
-    assert worlds(drawn(subject, useless)) == ["Rain tells nothing of demand any more."]
+    assert worlds(drawn(subject, useless)) == ["Rain no longer says anything about demand."]
 
 
 def test_more_parties_and_a_higher_level(subject):

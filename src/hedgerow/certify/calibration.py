@@ -230,7 +230,7 @@ def calibrate(
     >>> found.level
     0.9
     """
-    _checks.fitted_policy(policy)
+    policy = _checks.fitted_policy(policy)
     _checks.one_of("method", method, METHODS)
     _checks.one_of("held_out", held_out, HELD_OUT)
     level = _below_one("level", level)
@@ -243,6 +243,11 @@ def calibrate(
     outcomes = policy.outcomes(Y, contexts)
     policy.tell_typos(contexts, outcomes)
     if held_out != "given":
+        if policy.alone() is not policy:
+            raise ValueError(
+                f"held_out={held_out!r} would train the last step of a pipeline without the "
+                "others: give rows that it was not trained on, with held_out='given'."
+            )
         _checks.count("folds", folds, 2)
     needed = conformal.needed(level, confidence) if method == "blocks" else 1
     labels = block_labels(len(contexts), horizon, blocks, needed, held_out, folds)

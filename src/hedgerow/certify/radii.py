@@ -178,6 +178,7 @@ def radius_in_words(
     >>> policy = hr.RobustPolicy(hr.Newsvendor(1, 3), model)
     >>> print(hr.radius_in_words(policy, data.data, data.target))  # doctest: +SKIP
     """
+    _refuse_pipelines(policy)
     problem, policy, rows = policy.posed(X, Y)
     if radius is None:
         radius = problem.given.radius
@@ -265,6 +266,7 @@ def radius_menu(
     >>> _ = policy.fit(data.data, data.target)
     >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
     """
+    _refuse_pipelines(policy)
     if retrain and (X is None or Y is None):
         raise ValueError("To train a policy for every radius, give X and Y; or say retrain=False.")
     problem, named, rows = policy.posed(X, Y)
@@ -282,7 +284,8 @@ def radius_menu(
         model = with_radius(problem.given, radius)
         learned, posed = policy, problem
         if retrain:
-            with unsaid(OutlierWarning):  # said once, when the problem was posed
+            # typos were named when the problem was posed, and the menu says what radii allow
+            with unsaid(OutlierWarning, WideRadiusWarning):
                 learned = policy.retrained(model, X, Y)
             posed = learned.posed(None, None)[0]
         found = certify(posed.against(model), learned.rule_, key, tolerance).robust
@@ -290,3 +293,12 @@ def radius_menu(
         values.append(found.value)
         said.append(words_of(posed, radius, *names).text.partition(": ")[2])
     return RadiusMenu(np.array(radii), np.array(prices), np.array(values), said, retrain)
+
+
+def _refuse_pipelines(policy: Any) -> None:
+    """A radius is about a history as the policy itself sees it."""
+    if hasattr(policy, "steps"):
+        raise TypeError(
+            "policy must be a RobustPolicy; got a Pipeline: give its last step, and as X what the "
+            "other steps make of X (pipeline[:-1].transform(X))."
+        )

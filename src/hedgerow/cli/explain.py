@@ -111,7 +111,7 @@ def _one(asked: Explained, request: ExplainRequest) -> Callable[[Any], Any]:
     _print_stability(asked, place, chosen)
     _print_at_worst(asked, place)
     titles = tuple(
-        name if np.isfinite(value) else f"{name} = {told.get(name)}"
+        name if np.isfinite(value) else f"{name} = {_shown(told.get(name))}"
         for name, value in zip(found.names, found.context, strict=True)
     )
     return lambda plots: plots.waterfall(replace(found, names=titles), chosen)
@@ -232,7 +232,9 @@ def _names(policy: RobustPolicy) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    return number(float(value)) if isinstance(value, int | float | np.number) else str(value)
+    if isinstance(value, int | float | np.number):
+        return number(float(value))
+    return str(value).removesuffix(" 00:00:00")  # a date without a time of day
 
 
 def _check_figure(path: Path, force: bool) -> None:

@@ -63,7 +63,8 @@ def load_policy(path: Path) -> RobustPolicy:
     policy = load_stored(path)
     if is_panel(policy):
         raise ValueError(
-            f"{path} holds the policy of a panel; a policy of single rows is wanted here."
+            f"{path} holds a policy for many series, and this command takes one for a single "
+            "series; of many, hedgerow evaluate and report tell how new rows went."
         )
     return cast("RobustPolicy", policy)
 

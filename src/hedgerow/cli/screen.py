@@ -73,6 +73,19 @@ def leave_gap() -> None:
     console().print()
 
 
+def _telling_once() -> Callable[..., None]:
+    """What shows warnings: each sentence once."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        sentence = _one_line(message)
+        if sentence not in told:
+            told.add(sentence)
+            say(f"Warning: {sentence}", "yellow", stderr=True)
+
+    return show
+
+
 class Terminated(BaseException):
     """The process was asked to end (SIGTERM)."""
 
@@ -81,12 +94,11 @@ class Terminated(BaseException):
 def guarded(interrupted: str = "Stopped; nothing was saved.") -> Iterator[None]:
     """Run a command's body: mistakes become one red sentence, warnings one yellow sentence each.
 
+    What was said once is not said again, though several trainings may have come upon it.
     Being interrupted or asked to end is one sentence, too.
     """
     with warnings.catch_warnings(), _asked_to_end():
-        warnings.showwarning = lambda message, *_, **__: say(
-            f"Warning: {_one_line(message)}", "yellow", stderr=True
-        )
+        warnings.showwarning = _telling_once()
         try:
             yield
         except (typer.Exit, typer.Abort):

@@ -62,4 +62,4 @@ def _times(series: Any) -> np.ndarray | None:
     if dates_of(series) is None:
         return None
     instants = pd.to_datetime(series, utc=True, format="ISO8601")
-    return instants.to_numpy().astype("datetime64[us]").astype(np.int64)
+    return instants.dt.tz_convert(None).to_numpy().astype("datetime64[us]").astype(np.int64)

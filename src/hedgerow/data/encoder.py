@@ -180,10 +180,23 @@ def _kind(series: pd.Series) -> str:
         return NUMBER
     if inferred in ("string", "date", "datetime", "datetime64"):
         return CATEGORY if dates_of(series) is None else DATE
+    _refuse_spoilt_numbers(str(series.name), [str(value) for value in series])
     raise ValueError(
-        f"Column {series.name!r} holds {inferred} values, which cannot be made into features; "
-        "turn it into numbers, text or dates, or leave it out."
+        f"Column {series.name!r} holds {inferred} values, which cannot be made into features"
+        f"{_two_kinds(series)}; turn it into numbers, text or dates, or leave it out."
     )
+
+
+def _two_kinds(series: pd.Series) -> str:
+    """Where the first values of two kinds are, in words: a text among numbers, mostly."""
+    kinds = [type(value) for value in series]
+    other = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), None)
+    if other is None:
+        return ""
+    told = [f"{quoted(str(series.iloc[row]))} in row {row + 1:,}" for row in (0, other)]
+    if kinds.count(kinds[other]) > len(kinds) / 2:
+        told.reverse()
+    return f" (it begins with {told[0]}, but there is {told[1]})"
 
 
 def _refuse_spoilt_numbers(name: str, labels: list[str]) -> None:

@@ -67,7 +67,9 @@ def refuse_look_alikes(name: str, texts: list[str]) -> None:
     if dates.mean() > MOST:
         raise ValueError(
             f"Column {name!r} looks like dates, but one value is {_first(texts, dates)}"
-            f"{_beside(texts, dates)}; write dates like 2015-11-07, or leave the column out."
+            f"{_beside(texts, dates)}; write dates like 2015-11-07, "
+            "as pandas.to_datetime(…, dayfirst=True) makes them of 07.11.2015, or leave the column "
+            "out."
         )
     formatted = _found(texts, is_formatted_number)
     numbers = formatted | _found(texts, PLAIN_NUMBER.fullmatch)

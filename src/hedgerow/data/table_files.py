@@ -72,6 +72,7 @@ def read_table(
     separator : {",", ";", "tab", "|"}, optional
         What stands between columns of text.
     decimal : {".", ","}, optional
+        The decimal mark of numbers.
     dates : {"day-first", "month-first", "iso"}, optional
         How dates are written that are not like 2015-11-07.
     encoding : str, optional
@@ -139,18 +140,20 @@ def write_table(
     Parameters
     ----------
     table : pandas.DataFrame
+        What is written, without its index.
     path : path
-        Ends in .csv, .xlsx or .parquet; what is there is replaced.
-    form : TableFormat, optional
-        How CSV is written: separator, decimal mark and order of dates.
+        File to write; one that is there is replaced.
+    form : TableFormat
+        How CSV is written: separator, decimal mark and order of dates; by default as programs
+        expect it.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import hedgerow as hr
-    >>> hr.data.write_table(pd.DataFrame({"day": ["Mon"], "order": [12.5]}), "orders.csv")
-    >>> hr.data.read_table("orders.csv")["order"].tolist()
-    [12.5]
+    >>> hr.data.write_table(pd.DataFrame({"order": [12, 7]}), "orders.csv")
+    >>> list(hr.data.read_table("orders.csv")["order"])
+    [12, 7]
     """
     path = Path(path)
     text, workbook = partial(_to_csv, table, form), partial(_to_excel, table)

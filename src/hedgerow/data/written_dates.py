@@ -149,10 +149,10 @@ def order_of(columns: list[WrittenDates], asked: str | None, remembered: str | N
     if asked is not None:
         return asked
     doubtful = next((each for each in columns if each.doubtful is not None), None)
-    if doubtful is None:
-        return DAY_FIRST  # as good as the other: every day has the number of its month
     if remembered in (DAY_FIRST, MONTH_FIRST):
         return remembered
+    if doubtful is None:
+        return DAY_FIRST  # as good as the other: every day has the number of its month
     text, row = doubtful.doubtful or ("", 0)
     days = (_orders(text) or {}).values()
     told = " or ".join(f"{day:%Y-%m-%d}" for day in days)

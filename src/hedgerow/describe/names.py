@@ -21,8 +21,14 @@ _STATUS = {
 
 
 def feature_names(policy: Any, X: Any = None) -> list[str]:
-    """What the features are called by X or, failing that, by the policy."""
+    """What the features are called by X or, failing that, by the policy.
+
+    X must hold them as they are: columns of a table that features are made of name something else.
+    """
     names = getattr(X, "columns", None)
+    count = getattr(policy, "n_features_in_", None)
+    if names is not None and (getattr(policy, "_steps", None) is not None or len(names) != count):
+        names = None
     if names is None:
         # asked in this way, a policy that was read stays one that only decides (``stored``)
         names = vars(policy).get("feature_names_in_")

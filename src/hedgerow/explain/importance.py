@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from sklearn.inspection import permutation_importance as _permuted
 
 from hedgerow import _checks, _row_checks
-from hedgerow._frames import require_pandas
+from hedgerow._frames import as_pandas, require_pandas
 from hedgerow.describe.display import Display
 from hedgerow.describe.numbers import number, percent
 from hedgerow.explain.lens import Lens, gathered, lens_of, trees_of
@@ -153,6 +153,8 @@ def permutation_importance(
 ) -> Importance:
     """Return how much the mean loss rises when a feature is shuffled (scikit-learn's measure).
 
+    Of a table with text or dates, and before a pipeline, its columns are shuffled as they are.
+
     ``settings`` go to ``sklearn.inspection.permutation_importance``.
 
     Parameters
@@ -181,9 +183,13 @@ def permutation_importance(
     >>> len(found.values)
     2
     """
-    lens = lens_of(policy)
+    names, X = lens_of(policy).names, as_pandas(X)
     found: Any = _permuted(policy, X, Y, n_repeats=n_repeats, random_state=random_state, **settings)
-    return Importance(found["importances_mean"], lens.names, errors=found["importances_std"])
+    scores = found["importances_mean"]
+    if len(scores) != len(names):  # columns are shuffled, of which features are made
+        columns = getattr(X, "columns", None)
+        names = [f"column {j}" for j in range(len(scores))] if columns is None else columns
+    return Importance(scores, tuple(map(str, names)), errors=found["importances_std"])
 
 
 def correlation(first: Any, second: Any) -> float:

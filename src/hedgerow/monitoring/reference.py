@@ -70,10 +70,12 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
     >>> policy.reference_ is not None
     True
     """
-    policy.reference_ = reference_of(policy, X, Y).samples
-    policy.room_ = _room(policy, X, Y)
+    asked = _checks.fitted_policy(policy)
+    last: Any = policy
+    kept = last[-1] if hasattr(policy, "steps") else last
+    kept.reference_, kept.room_ = reference_of(asked, X, Y).samples, _room(asked, X, Y)
     if promise is not None:
-        policy.promise_ = float(promise)
+        kept.promise_ = float(promise)
     return policy
 
 

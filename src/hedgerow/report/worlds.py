@@ -125,10 +125,10 @@ def _relations(drawn: Drawn) -> Iterator[tuple[float, str]]:
         if before < max(TELLS, 9 / len(y)) or after > (1 - FORGOTTEN) * before:
             continue
         if after < 0.1 * before:
-            yield before - after, f"{_cap(label)} tells nothing of {name} any more."
+            yield before - after, f"{_cap(label)} no longer says anything about {name}."
         else:
             lost = percent(1 - after / before)
-            yield before - after, f"{_cap(label)} tells {lost} less of {name} than in the data."
+            yield before - after, f"{_cap(label)} says {lost} less about {name} than in the data."
 
 
 def _told(x: np.ndarray, y: np.ndarray) -> float:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
+from hedgerow import _checks
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.certify.value import Evaluation, evaluated
 from hedgerow.certify.worst_cases.base import Draws, WorstCase
 from hedgerow.certify.worst_cases.discrete import DiscreteWorstCase, moved, reweighted
 from hedgerow.certify.worst_cases.smooth import SmoothWorstCase
+from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.kernels import Reference
 
 if TYPE_CHECKING:
@@ -52,7 +55,12 @@ def worst_case(
     found = evaluated(
         policy, X, Y, ambiguity, reference, tolerance, sample_weight, random_state, censored, at
     )
-    return attaining(found)
+    policy = _checks.fitted_policy(policy)
+    return replace(
+        attaining(found),
+        feature_names=tuple(feature_names(policy, X)),
+        outcome_names=tuple(outcome_names(policy, Y)),
+    )
 
 
 def attaining(found: Evaluation) -> WorstCase:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,9 +56,13 @@ class WorstCase(Display):
     ----------
     robust : RobustValue
         The value it attains, with its penalty and discrepancy.
+    feature_names, outcome_names : tuple of str
+        What columns of x and y are called, where somebody knows.
     """
 
     robust: RobustValue
+    feature_names: tuple[str, ...] = field(default=(), kw_only=True)
+    outcome_names: tuple[str, ...] = field(default=(), kw_only=True)
 
     def _heading(self) -> str:
         return f"Worst case with expected loss {number(self.robust.expected_loss)}"
@@ -77,12 +81,11 @@ class WorstCase(Display):
             weights = np.full(len(x), 1 / max(len(x), 1))
         else:
             x, y, weights = found.x, found.y, found.weights
-        several = y.shape[1] > 1
-        columns = {f"feature {j}": x[:, j] for j in range(x.shape[1])}
-        outcomes = {
-            f"outcome {j + 1}" if several else "outcome": y[:, j] for j in range(y.shape[1])
-        }
-        return require_pandas().DataFrame(columns | outcomes | {"weight": weights})
+        features = self.feature_names or [f"feature {j}" for j in range(x.shape[1])]
+        outcomes = self.outcome_names or [f"outcome {j + 1}" for j in range(y.shape[1])]
+        return require_pandas().DataFrame(
+            np.column_stack([x, y, weights]), columns=[*features, *outcomes, "weight"]
+        )
 
     def expected_loss(self) -> float:
         """Return the expected loss under the worst case."""

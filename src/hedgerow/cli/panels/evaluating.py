@@ -1,8 +1,9 @@
 """``hedgerow evaluate`` with the policy of a panel: what it costs, beside what is done now.
 
-Comparisons are paired by week: what makes a week dear for one makes it dear for all, and the days
-of a week and the series of a day are no independent observations. The standard error of a sum over
-w weeks is √w times the standard deviation of the weeks' differences.
+Comparisons are paired by week, as on the page (``report/panel/ways.py``): what makes a week dear
+for one makes it dear for all, and the days of a week and the series of a day are no independent
+observations. The standard error of a sum over w weeks is √w times the standard deviation of the
+weeks' differences; a difference is told where its 95 % interval (Student's t) is clear of 0.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from hedgerow.panels import PanelPolicy
 
 WORST = 5
 """Series that are listed."""
-FEWEST_WEEKS = 8
+FEWEST_WEEKS = 2
 """Below, differences are paired by date."""
+FEW = 8
+"""Of what is paired; below, even large differences may be chance."""
 MOST_LINES = 15
 """Of the table over time; beyond, quarters or years are taken together."""
 WIDEST, NARROW = 32, 17
@@ -135,24 +138,35 @@ def _print_over_time(trial: Trial) -> None:
 
 def _conclude(trial: Trial) -> None:
     """One sentence on the policy against everybody else, with standard errors."""
+    from scipy.stats import t as student  # slow to import, and needed here alone
+
     others = _others(trial)
     if not others:
         return
-    own, told = trial.costs(POLICY), []
+    own, told, alike = trial.costs(POLICY), [], []
     blocks, called = _blocks(trial)
     count = len(np.unique(blocks))
     for name in others:
         theirs = trial.costs(name)
         saved = np.bincount(blocks, theirs - own)
         error = np.sqrt(count) * saved.std(ddof=1) if count > 1 else np.inf
-        if abs(saved.sum()) <= 2 * error or theirs.sum() <= 0:
-            told.append(f"cannot be told apart from {_spoken(name)}")
+        reach = float(student.ppf(0.975, count - 1)) if count > 1 else 1.0
+        if abs(saved.sum()) <= reach * error or theirs.sum() <= 0:
+            alike.append(_spoken(name))
             continue
         share, doubt = abs(saved.sum()) / theirs.sum(), error / theirs.sum()
         better = "less" if saved.sum() > 0 else "MORE"
         told.append(f"costs {percent(share)} (± {percent(doubt)}) {better} than {_spoken(name)}")
-    first = " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else told[0]
-    say(f"This policy {first} (standard errors of the differences, {counted(count, called)}).")
+    errors = "± standard errors over" if told else "over"
+    if alike:
+        told.insert(0, f"cannot be told apart from {_joined(alike, 'or')}")
+    little = f" {counted(count, called)} are little to go by." if count < FEW else ""
+    say(f"This policy {_joined(told, 'and')} ({errors} {counted(count, called)}).{little}")
+
+
+def _joined(words: list[str], last: str) -> str:
+    """A list in a sentence."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def _blocks(trial: Trial) -> tuple[np.ndarray, str]:

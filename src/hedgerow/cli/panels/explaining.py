@@ -88,7 +88,7 @@ def _pooled(
             return [] if key is None else [("series", keys.words(key))]
         new = "" if rows.places[place] >= 0 else ", which is new"
         told = [("series", keys.words(own.values[places[place]]) + new)]
-        told.append(("level", f"{number(scale[place])}, which the rule decides in shares of"))
+        told.append(("level", f"{number(scale[place])}; the rule decides in shares of it"))
         if factors is not None:
             told.append(("factor", f"{number(factors[place])}, of this series"))
         return told

@@ -80,7 +80,7 @@ class StandardForm:
         )
 
     def sizes_of_pieces(self, duals: np.ndarray) -> np.ndarray:
-        """What constants and slopes, side by side, are sums of at most, to measure rounding."""
+        """What constants and slopes, side by side, are sums of at most: their rounding's size."""
         sizes = np.abs(duals)
         constants, in_y, in_z = (
             sizes @ np.abs(part) for part in (self.constant, self.outcome_matrix, self.technology)
