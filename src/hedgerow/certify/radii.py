@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from sklearn.base import clone
 
 from hedgerow import _checks
 from hedgerow._warnings import OutlierWarning, WideRadiusWarning, unsaid
@@ -178,6 +179,7 @@ def radius_in_words(
     >>> policy = hr.RobustPolicy(hr.Newsvendor(1, 3), model)
     >>> print(hr.radius_in_words(policy, data.data, data.target))  # doctest: +SKIP
     """
+    policy, X = _of_a_pipeline(policy, X, Y)
     problem, policy, rows = policy.posed(X, Y)
     if radius is None:
         radius = problem.given.radius
@@ -187,6 +189,20 @@ def radius_in_words(
         if wish is not None:
             radius = usual_radius(problem, rows)
     return words_of(problem, radius, feature_names(policy, X), outcome_names(policy, Y))
+
+
+def _of_a_pipeline(policy: Any, X: Any, Y: Any) -> tuple[RobustPolicy, Any]:
+    """Return the policy, and what it is given: behind a pipeline's steps, what those make of X."""
+    if hasattr(policy, "posed"):
+        return policy, X
+    last = policy[-1] if hasattr(policy, "steps") else None
+    if not hasattr(last, "posed"):
+        return _checks.fitted_policy(policy), X  # says what it is, and what is wanted
+    if X is None:
+        return last, None
+    steps: Any = policy[:-1]
+    made = steps.transform(X) if hasattr(last, "rule_") else clone(steps).fit_transform(X, Y)
+    return last, made
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,6 +283,7 @@ def radius_menu(
     """
     if retrain and (X is None or Y is None):
         raise ValueError("To train a policy for every radius, give X and Y; or say retrain=False.")
+    policy, X = _of_a_pipeline(policy, X, Y)
     problem, named, rows = policy.posed(X, Y)
     if radii is None:
         given = with_radius(problem.given, 1.0)
