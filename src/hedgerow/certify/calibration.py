@@ -42,7 +42,15 @@ def calibrate(
     Y: Any,
     level: float = ...,
     horizon: int | None = ...,
-    **asked: Any,
+    *,
+    blocks: Any = ...,
+    method: str = ...,
+    held_out: str = ...,
+    folds: int = ...,
+    confidence: float | None = ...,
+    ambiguity: Ambiguity | None = ...,
+    tolerance: float = ...,
+    random_state: int = ...,
 ) -> Calibration: ...
 @overload
 def calibrate(
@@ -51,7 +59,15 @@ def calibrate(
     Y: Any = ...,
     level: float = ...,
     horizon: int | None = ...,
-    **asked: Any,
+    *,
+    blocks: Any = ...,
+    method: str = ...,
+    held_out: str = ...,
+    folds: int = ...,
+    confidence: float | None = ...,
+    ambiguity: Ambiguity | None = ...,
+    tolerance: float = ...,
+    random_state: int = ...,
 ) -> Promise: ...
 def calibrate(
     policy: Any,

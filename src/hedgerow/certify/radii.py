@@ -195,14 +195,14 @@ def _of_a_pipeline(policy: Any, X: Any, Y: Any) -> tuple[RobustPolicy, Any]:
     """Return the policy, and what it is given: behind a pipeline's steps, what those make of X."""
     if hasattr(policy, "posed"):
         return policy, X
-    last = policy[-1] if hasattr(policy, "steps") else None
+    last: Any = policy[-1] if hasattr(policy, "steps") else None
     if not hasattr(last, "posed"):
         return _checks.fitted_policy(policy), X  # says what it is, and what is wanted
     if X is None:
         return last, None
-    steps: Any = policy[:-1]
-    made = steps.transform(X) if hasattr(last, "rule_") else clone(steps).fit_transform(X, Y)
-    return last, made
+    fitted = hasattr(last, "rule_")
+    steps: Any = policy[:-1] if fitted else clone(policy[:-1])
+    return last, steps.transform(X) if fitted else steps.fit_transform(X, Y)
 
 
 @dataclass(frozen=True, repr=False)

@@ -71,7 +71,8 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
     >>> policy.reference_ is not None
     True
     """
-    given, policy = policy, _checks.fitted_policy(policy)
+    given: Any = policy
+    policy = _checks.fitted_policy(given)
     promised = None if promise is None else _checks.finite("promise", promise)
     keeper: Any = given[-1] if hasattr(given, "steps") else given  # a pipeline's last step
     keeper.reference_ = reference_of(policy, X, Y).samples

@@ -88,10 +88,11 @@ def watch(
     terms.check()
     if bound is not None:
         bound = _checks.finite("bound", bound)
-    if is_panel(policy):
-        streams = panel_streams(policy, X, Y, history)
+    asked: Any = policy
+    if is_panel(asked):
+        streams = panel_streams(asked, X, Y, history)
     else:
-        streams, bound = _streams(policy, X, Y, history, bound)
+        streams, bound = _streams(asked, X, Y, history, bound)
     if bound is None or bound == math.inf:
         raise ValueError(_no_bound(policy, bound))
     return look(streams, replace(terms, bound=bound))

@@ -51,7 +51,8 @@ class JudgedRows:
         periods = None
         if self.periods is not None:
             periods = np.unique(self.periods[rows], return_inverse=True)[1]
-        return JudgedRows(self.table[rows], self.outcomes[rows], periods)
+        table: Any = self.table[rows]
+        return JudgedRows(table, self.outcomes[rows], periods)
 
     def by_period(self, values: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " periods"]:
         """Return the mean over the rows of each period."""
@@ -60,7 +61,7 @@ class JudgedRows:
         return np.bincount(self.periods, values, minlength=self.length) / rows
 
 
-def judged_rows(panel: PanelPolicy, table: pd.DataFrame, y: Any = None) -> JudgedRows:
+def judged_rows(panel: PanelPolicy, table: Any, y: Any = None) -> JudgedRows:
     """Return rows to judge a panel by; features that a table lacks are made of its own outcomes.
 
     Outcomes that look like typos are named, and counted as they are.
@@ -208,7 +209,7 @@ def _one_by_one(rows: JudgedRows, excess: np.ndarray) -> np.ndarray:
 
 def _rolled(
     panel: PanelPolicy,
-    table: pd.DataFrame,
+    table: Any,
     y: Any,
     rows: JudgedRows,
     places: list[np.ndarray],
@@ -226,7 +227,7 @@ def _rolled(
 
 def _before(
     panel: PanelPolicy,
-    table: pd.DataFrame,
+    table: Any,
     y: Any,
     rows: JudgedRows,
     places: list[np.ndarray],
@@ -242,5 +243,6 @@ def _before(
             "held_out='rolling' trains again, on the long table as the panel was trained on: hand "
             "over that, without features."
         )
-    begins = features.time_step.ticks(rows.table[features.time])[places[first]].min()
+    tested: Any = rows.table
+    begins = features.time_step.ticks(tested[features.time])[places[first]].min()
     return table[features.time_step.ticks(table[features.time]) < begins], None
