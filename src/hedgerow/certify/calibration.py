@@ -84,7 +84,7 @@ def calibrate(
     ambiguity: Ambiguity | None = None,
     tolerance: float = 5e-3,
     random_state: int = 0,
-) -> Promise:
+) -> Promise | Calibration:
     """Return the smallest radius whose certified value bounds the next rows' mean cost.
 
     Parameters
