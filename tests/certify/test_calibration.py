@@ -138,6 +138,16 @@ def test_a_pipeline_is_judged_by_what_it_is_given(held_out):
     np.testing.assert_allclose(found.costs, costs.reshape(16, 10).mean(axis=1), rtol=1e-5)
 
 
+def test_a_policy_that_trusts_needs_a_model_with_a_radius():
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.ERM(), **PARTS).fit(*history(80, 2))
+    X, y = history(200, 2, seed=5)
+    with pytest.raises(TypeError, match=r"ambiguity=hedgerow\.KL"):
+        hr.calibrate(policy, X, y, level=0.8, horizon=10)
+    found = hr.calibrate(policy, X, y, level=0.8, horizon=10, ambiguity=hr.KL(1.0))
+    blocks = np.sort(policy.losses(X, y).reshape(20, 10).mean(axis=1))
+    assert found.promise == pytest.approx(blocks[16])
+
+
 def test_a_promise_that_no_radius_covers_says_so(policy):
     X, y = history(200, 2, seed=5)
     found = hr.calibrate(policy, X, 5 * y, level=0.8, horizon=10)

@@ -171,3 +171,14 @@ def test_radii_of_a_pipeline_are_those_of_what_its_steps_make():
 def test_what_is_no_policy_is_said(asked):
     with pytest.raises(TypeError, match=r"must be a fitted hedgerow\.RobustPolicy"):
         asked(3, *history(20, 2))
+
+
+def test_one_radius_is_a_menu_and_none_is_refused():
+    X, y = history(60, 2)
+    policy = hr.RobustPolicy(LOSS, hr.KL(1.0), **PARTS).fit(X, y)
+    one, several = (hr.radius_menu(policy, X, y, given, retrain=False) for given in (0.1, [0.1]))
+    assert one.value == pytest.approx(several.value)
+    with pytest.raises(ValueError, match="holds no radius"):
+        hr.radius_menu(policy, X, y, [], retrain=False)
+    with pytest.raises(TypeError, match="radius must be a number"):
+        hr.radius_menu(policy, X, y, ["wide"], retrain=False)

@@ -120,3 +120,15 @@ def test_without_a_column_of_time_blocks_are_labels(sales):
     np.testing.assert_allclose(found.costs, cost)
     with pytest.raises(ValueError, match="blocks="):
         hr.calibrate(panel, plain[~past], level=0.8, horizon=7)
+
+
+def test_radii_that_a_panel_cannot_train_at_are_refused(sales):
+    for strategy, radius, words in (
+        ("separate", 0.1, "at a penalty, and KL has radius=0.1"),
+        ("separate", "auto", "at a penalty, and KL has radius='auto'"),
+        ("pooled", "calibrated", r"hedgerow\.calibrate\(panel, …\)"),
+    ):
+        policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.KL(radius=radius), random_state=0)
+        panel = hr.PanelPolicy(policy, ("store", "item"), strategy=strategy, features=_features())
+        with pytest.raises(ValueError, match=words):
+            panel.fit(sales)

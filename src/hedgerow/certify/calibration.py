@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.panels import PanelPolicy
 
 METHODS = ("blocks", "bootstrap", "concentration")
+INSTEAD = "; hand over a model whose radius covers the costs, such as ambiguity=hedgerow.KL(1.0)"
 SMALLEST = 1e-6
 """A radius that is given to a model must be greater than 0."""
 
@@ -162,7 +163,7 @@ def calibrate(
             **_promised(own(X, Y, asked), asked, level, method, confidence, random_state)
         )
     given, policy = policy, _checks.fitted_policy(policy)
-    model = with_radius(ambiguity or policy.given_, 1.0)
+    model = with_radius(ambiguity or policy.given_, 1.0, INSTEAD)
     policy.tell_typos(X, Y)
     found = held_out_blocks(policy, X, Y, asked, given)
     promised = _promised(found, asked, level, method, confidence, random_state)

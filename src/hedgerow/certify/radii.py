@@ -248,7 +248,7 @@ def radius_menu(
     policy: RobustPolicy,
     X: Any = None,
     Y: Any = None,
-    radii: Sequence[float] | None = None,
+    radii: float | Sequence[float] | None = None,
     *,
     retrain: bool = True,
     tolerance: float = 1e-2,
@@ -263,7 +263,7 @@ def radius_menu(
         judged at all of them.
     X, Y : array-like or None
         History; None for a fitted policy that is not retrained: its own.
-    radii : sequence of float or None
+    radii : float, sequence of float or None
         None: a quarter, a half, one, two and four times the "auto" radius, beyond the blur.
     retrain : bool
         See above.
@@ -291,7 +291,9 @@ def radius_menu(
         beyond = given.power(usual_radius(problem, rows)) - least
         order = given.power(2.0) / given.power(1.0)  # 2^p: what doubling a radius multiplies by
         radii = [given.root(least + beyond * order**step) for step in (-2.0, -1.0, 0.0, 1.0, 2.0)]
-    radii = sorted(_checks.positive("radius", radius) for radius in radii)
+    radii = sorted(_checks.positive("radius", radius) for radius in np.atleast_1d(radii).tolist())
+    if not radii:
+        raise ValueError("radii holds no radius: give one or more, or None for the usual ones.")
     names = feature_names(named, X), outcome_names(named, Y)
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
     prices, values, said = [], [], []
