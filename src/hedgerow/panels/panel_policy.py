@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks, _row_checks, placing
 from hedgerow._warnings import OutsideWarning
+from hedgerow.certify.held_out import Asked, HeldOut
 from hedgerow.data import TimeFeatures, spreads
 from hedgerow.data.ranges import far_outside, names_outside, outside_words, ranges_of
 from hedgerow.data.table_files import require_pandas
@@ -41,8 +42,6 @@ from hedgerow.policy_file import storage
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from hedgerow.certify.held_out import Asked, HeldOut
 
 POOLED, REFINED, SEPARATE = STRATEGIES = ("pooled", "refined", "separate")
 REFUSE, LEAVE_OUT = BAD_SERIES = ("refuse", "leave out")
