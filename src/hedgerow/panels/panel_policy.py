@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks, _row_checks, placing
 from hedgerow._warnings import OutsideWarning
-from hedgerow.certify.held_out import Asked, HeldOut
 from hedgerow.data import TimeFeatures, spreads
 from hedgerow.data.ranges import far_outside, names_outside, outside_words, ranges_of
 from hedgerow.data.table_files import require_pandas
@@ -27,7 +26,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.panels.engine import Engine
-from hedgerow.panels.judged import held_out_blocks
+from hedgerow.panels.judged import Asked, HeldOut, held_out_blocks
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
