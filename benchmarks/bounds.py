@@ -1,7 +1,11 @@
 """Two-sided values of random rules and problems: is the truth between, and how far apart are they?
 
     python -m benchmarks.bounds                random problems, 300; --problems 10000 for all
+    python -m benchmarks.bounds report         what is known of the problems that were run
     python -m benchmarks.bounds defaults       gaps of default policies, and what they take
+
+Problems go to benchmarks/results/bounds.jsonl as they are done; whoever starts again goes on, and
+--minutes ends a run. Those of one kind follow each other, so that they share compiled programs.
 
 Each problem draws data, costs, a rule (random forest, affine, network, or two hills), penalty,
 epsilon, order and model. Rules look at the first feature; the truth is the value with that feature
@@ -9,9 +13,11 @@ alone, by quadrature to 1e-8, and the bounds are asked for with one to ten featu
 """
 
 import argparse
+import json
 import time
 import warnings
 from dataclasses import fields as declared
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +30,11 @@ from hedgerow.rules.two_layer import TwoLayerNetwork
 AUTO = {"x_scale": "auto", "y_scale": "auto", "loss_scale": "auto"}
 ROWS, OUTCOMES = 24, 3
 FEATURES = (1, 2, 5, 10)
+KINDS, TOGETHER = 64, 1280
+"""Rules, models and numbers of features; problems that are put in the order of their kind."""
+SLACK = 2e-7
+"""Of the truth, which is known to 1e-8 itself."""
+KEPT = Path(__file__).parent / "results" / "bounds.jsonl"
 
 
 def hills(rng, decision_set):
@@ -121,30 +132,74 @@ def tried(seed, features):
     return None if not np.isfinite(truth.value) else (truth.value, bounded, kind.__name__, model)
 
 
-def random_problems(count):
-    """Violations and gaps by kind of rule and model."""
-    rows, violations, start = {}, 0, time.time()
-    for seed in range(count):
-        features = FEATURES[seed // 16 % len(FEATURES)]
-        found = tried(seed, features)
-        if found is None:
-            continue
-        truth, value, kind, model = found
-        slack = 2e-7 * abs(truth)
-        wrong = not value.lower - slack <= truth <= value.upper + slack
-        violations += wrong
-        if wrong:
-            print(f"seed {seed}: {value.lower:.8g} <= {truth:.8g} <= {value.upper:.8g} is wrong")
-        key = kind, f"{type(model).__name__}, order {model.order}"
-        rows.setdefault(key, []).append((value.upper - value.lower) / abs(truth))
-        if (seed + 1) % 100 == 0:
-            print(f"{seed + 1} problems, {violations} violations, {time.time() - start:.0f} s")
-    print("| rule | model | problems | median gap | largest |")
-    print("|---|---|---:|---:|---:|")
-    for (kind, name), gaps in sorted(rows.items()):
-        median, largest = 100 * np.median(gaps), 100 * np.max(gaps)
-        print(f"| {kind} | {name} | {len(gaps)} | {median:.2g} % | {largest:.2g} % |")
-    print(f"{violations} violations in {sum(map(len, rows.values()))} problems")
+def random_problems(count, minutes):
+    """Run those that were not run yet, kind by kind, and keep what was found."""
+    done = {one["seed"] for one in known()}
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    ends = time.monotonic() + 60 * minutes
+    with KEPT.open("a") as kept:
+        for first in range(0, count, TOGETHER):
+            seeds = range(first, min(first + TOGETHER, count))
+            for seed in sorted(set(seeds) - done, key=lambda seed: (seed % KINDS, seed)):
+                if time.monotonic() > ends:
+                    return
+                print(json.dumps(one_problem(seed)), file=kept, flush=True)
+
+
+def one_problem(seed):
+    """The truth and the bounds of one problem; without figures where the value is infinite."""
+    features = FEATURES[seed // 16 % len(FEATURES)]
+    found = tried(seed, features)
+    if found is None:
+        return {"seed": seed, "features": features}
+    truth, value, kind, model = found
+    return {
+        "seed": seed,
+        "features": features,
+        "rule": kind,
+        "model": type(model).__name__,
+        "order": model.order,
+        "lower": value.lower,
+        "truth": truth,
+        "upper": value.upper,
+    }
+
+
+def known():
+    """Problems that were run, in their order."""
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    return sorted(map(json.loads, lines), key=lambda one: one["seed"])
+
+
+def report():
+    """Violations, and gaps by kind of rule, order and number of features."""
+    problems = known()
+    finite = [one for one in problems if "truth" in one]
+    for one in finite:
+        if violated(one):
+            print("seed {seed}: {lower:.9g} <= {truth:.9g} <= {upper:.9g} is wrong".format(**one))
+    gaps = {}
+    for one in finite:
+        key = one["rule"], one["order"]
+        gaps.setdefault(key, []).append((one["upper"] - one["lower"]) / abs(one["truth"]))
+    print("| rule | order | problems | median gap | 90 % below | largest |")
+    print("|---|---|---:|---:|---:|---:|")
+    for (rule, order), each in sorted(gaps.items()):
+        each = np.sort(each)
+        cells = (f"{100 * each[int(q * (len(each) - 1))]:.2g} %" for q in (0.5, 0.9, 1.0))
+        print(f"| {rule} | {order} | {len(each):,} | {' | '.join(cells)} |")
+    infinite = len(problems) - len(finite)
+    unproved = sum(one["upper"] == np.inf for one in finite)
+    print(
+        f"{len(problems):,} problems, {infinite:,} with an infinite value or none that is allowed,"
+    )
+    print(f"{unproved:,} with an infinite upper bound; {sum(map(violated, finite))} violations")
+
+
+def violated(one):
+    """Whether the truth is outside of the bounds, by more than it is known."""
+    slack = SLACK * abs(one["truth"])
+    return not one["lower"] - slack <= one["truth"] <= one["upper"] + slack
 
 
 def defaults():
@@ -174,10 +229,18 @@ def main():
     """Run one part."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
-    parser.add_argument("part", nargs="?", default="random", choices=["random", "defaults"])
+    parser.add_argument(
+        "part", nargs="?", default="random", choices=["random", "report", "defaults"]
+    )
     parser.add_argument("--problems", type=int, default=300)
+    parser.add_argument("--minutes", type=float, default=np.inf)
     asked = parser.parse_args()
-    defaults() if asked.part == "defaults" else random_problems(asked.problems)
+    if asked.part == "defaults":
+        defaults()
+        return
+    if asked.part == "random":
+        random_problems(asked.problems, asked.minutes)
+    report()
 
 
 if __name__ == "__main__":

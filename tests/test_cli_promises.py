@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow.cli.commands import app
+from tests.panels.test_panel_policy import _features, _panel, _sales
 
 RUN = CliRunner()
 FIT = ["fit", "h.csv", "--outcome", "sold", "--holding", "1", "--stockout", "3", "--steps", "40"]
@@ -56,3 +57,41 @@ def test_a_promise_is_made_listed_and_watched(folder):
     )
     assert loud.exit_code == 4
     assert "ALARM" in (folder / "w.html").read_text()
+
+
+@pytest.fixture
+def panel(tmp_path, monkeypatch):
+    """A file of a panel, and tables of what it was trained on and of what came after."""
+    monkeypatch.chdir(tmp_path)
+    sales = _sales(days=200)
+    policy = _panel("separate", features=_features(calendar=("weekday",)))
+    policy.fit(sales[sales["date"] < "2024-04-01"]).save("p.hedgerow")
+    since = sales["date"] >= "2024-06-01"
+    sales[~since & (sales["date"] >= "2024-04-01")].to_csv("past.csv", index=False)
+    sales[since].to_csv("new.csv", index=False)
+    sales[since].assign(demand=3 * sales["demand"]).to_csv("moved.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_panel_is_watched(panel):
+    watch = ["watch", "p.hedgerow", "new.csv"]
+    for given, words in (
+        ([], "--bound"),
+        (["--bound", "100"], "--history"),
+        (["--bound", "100", "--history", "past.csv", "--outcome", "sold"], "no column 'sold'"),
+    ):
+        done = RUN.invoke(app, [*watch, *given])
+        assert done.exit_code == 1
+        assert words in " ".join(done.output.split())
+    given = ["--bound", "100", "--history", "past.csv"]
+    quiet = RUN.invoke(app, [*watch, *given, "--json", "-"])
+    assert (quiet.exit_code, json.loads(quiet.stdout)["status"]) == (0, "quiet")
+    watch[2] = "moved.csv"
+    loud = RUN.invoke(app, [*watch, *given, "--page", "w.html"])
+    assert loud.exit_code == 4, loud.output
+    assert "new periods" in loud.output
+    assert "ALARM at period" in (panel / "w.html").read_text()
+    done = RUN.invoke(app, ["radii", "p.hedgerow", "past.csv"])
+    assert done.exit_code == 1
+    assert "no one radius" in " ".join(done.output.split())

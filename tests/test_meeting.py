@@ -83,19 +83,6 @@ class TestPipelines:
         alone = hr.calibrate(pipeline[-1], known, y, level=0.8, horizon=10)
         assert whole.promise == pytest.approx(alone.promise)
 
-    @pytest.mark.parametrize(
-        ("ask", "words"),
-        [
-            (lambda p, X, y: hr.calibrate(p, X, y, held_out="folds"), "held_out='given'"),
-            (lambda p, X, y: hr.radius_menu(p, X, y), "give its last step"),
-            (lambda p, X, y: hr.radius_in_words(p, X, y), "give its last step"),
-        ],
-    )
-    def test_what_would_train_the_last_step_alone_is_refused(self, pipeline, ask, words):
-        X, y = table()
-        with pytest.raises((TypeError, ValueError), match=words):
-            ask(pipeline, X[["warmth"]], y)
-
 
 class TestReport:
     def test_is_called_as_it_is_named(self, policy, tmp_path):

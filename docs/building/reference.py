@@ -93,7 +93,7 @@ PAGES = (
         "Certified values, worst cases, promises and radii. [Guide](../robustness.md), "
         "[promises](../promise.md).",
         "robust_value RobustValue worst_case SmoothWorstCase DiscreteWorstCase calibrate Calibration "
-        "radius_in_words RadiusWords radius_menu RadiusMenu",
+        "Promise radius_in_words RadiusWords radius_menu RadiusMenu",
     ),
     Page(
         "explain",

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
         TotalVariation,
         Wasserstein,
     )
-    from hedgerow.certify.calibration import Calibration, calibrate
+    from hedgerow.certify.calibration import calibrate
+    from hedgerow.certify.promise import Calibration, Promise
     from hedgerow.certify.radii import RadiusMenu, RadiusWords, radius_in_words, radius_menu
     from hedgerow.certify.value import RobustValue, robust_value
     from hedgerow.certify.worst_cases import DiscreteWorstCase, SmoothWorstCase, worst_case
@@ -129,7 +130,8 @@ _HOMES = {
     "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ChiSquare ERM "
     "InadmissiblePenaltyError InfeasibleRadiusError KL LikelihoodRatio Sinkhorn TotalVariation "
     "Wasserstein",
-    "certify.calibration": "Calibration calibrate",
+    "certify.calibration": "calibrate",
+    "certify.promise": "Calibration Promise",
     "certify.radii": "RadiusMenu RadiusWords radius_in_words radius_menu",
     "certify.value": "RobustValue robust_value",
     "certify.worst_cases": "DiscreteWorstCase SmoothWorstCase worst_case",

@@ -18,6 +18,11 @@ import numpy as np
 DATES = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
 
 
+def finite(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it is a finite number."""
+    return _number(name, value)
+
+
 def positive(name: str, value: Any) -> float:
     """Return ``value`` as a float if it is finite and > 0."""
     number = _number(name, value)
@@ -67,6 +72,14 @@ def fraction(name: str, value: Any) -> float:
     if number > 1:
         raise ValueError(f"{name} must be at most 1, got {value!r}.")
     return number
+
+
+def below_one(name: str, value: Any) -> float:
+    """Return ``value`` as a float if it lies in (0, 1): a probability that can be promised."""
+    share = fraction(name, value)
+    if share == 1:
+        raise ValueError(f"{name} must be less than 1: nothing is certain; got {value!r}.")
+    return share
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
@@ -128,15 +141,27 @@ def fitted_policy(value: Any) -> Any:
     if hasattr(value, "steps") and hasattr(value[-1], "behind"):
         return fitted_policy(value[-1]).behind(value[:-1])
     if isinstance(value, type) or not hasattr(value, "problem"):
-        chosen = " Give its best_estimator_." if hasattr(value, "best_estimator_") else ""
         raise TypeError(
             "policy must be a fitted hedgerow.RobustPolicy, or one made by "
-            f"RobustPolicy.from_function; got a {type(value).__name__}.{chosen}"
+            f"RobustPolicy.from_function; got a {type(value).__name__}.{_instead(value)}"
         )
     from sklearn.utils.validation import check_is_fitted  # slow to import, and needed here alone
 
     check_is_fitted(value, "rule_")
     return value
+
+
+def _instead(value: Any) -> str:
+    """What to hand over in place of something that holds a policy."""
+    if hasattr(value, "best_estimator_"):
+        return " Give its best_estimator_."
+    if hasattr(value, "policy_for"):
+        return (
+            " Give a rule of it: policy_for(series), which with one rule for all series counts "
+            "outcomes in shares of a row's scale (panel_.rows). Costs of all series together are "
+            "promised and watched by hedgerow.calibrate and hedgerow.watch."
+        )
+    return ""
 
 
 def parameter(name: str, value: Any) -> np.ndarray:

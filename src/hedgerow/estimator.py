@@ -23,7 +23,7 @@ from hedgerow._progress import reporter
 from hedgerow._warnings import HedgerowWarning, OutlierWarning, unsaid
 from hedgerow.ambiguity import Ambiguity, Problem
 from hedgerow.certify.bounds import two_sided
-from hedgerow.certify.calibration import Calibration
+from hedgerow.certify.promise import Calibration
 from hedgerow.certify.settling import Settled, settle
 from hedgerow.certify.value import RobustValue, certify, remark
 from hedgerow.data import Nominal, TableEncoder, spreads

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.stats import binom
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
 from hedgerow.certify import conformal
@@ -91,6 +93,14 @@ def test_a_level_that_the_data_cannot_support_is_refused(policy):
         hr.calibrate(policy, X, y, level=1.0)
 
 
+def test_rows_that_belong_to_no_block_are_named(policy):
+    X, y = history(50, 2, seed=5)
+    for missing in (np.nan, None):
+        labels = np.array([*np.repeat([0.0, 1.0, 2.0, 3.0], 12), missing, missing], dtype=object)
+        with pytest.raises(ValueError, match="no label for 2 rows, the first of them row 48"):
+            hr.calibrate(policy, X, y, level=0.8, blocks=labels)
+
+
 def test_rows_of_training_are_noticed(policy):
     with pytest.warns(hr.SeenRowsWarning, match="trained on"):
         hr.calibrate(policy, *history(80, 2), level=0.8)
@@ -103,6 +113,46 @@ def test_folds_and_origins_judge_policies_that_have_not_seen_a_block(policy, hel
     assert found.blocks >= found.needed
     assert "approximate" in found.guarantee
     assert found.promise > found.nominal
+
+
+@pytest.mark.parametrize("held_out", ["given", "folds"])
+def test_a_pipeline_is_judged_by_what_it_is_given(held_out):
+    """Steps that stretch features are learned again with the policy, and applied once."""
+    X, y = history(160, 2, seed=5)
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.KL(1.0), **PARTS)
+    pipe = make_pipeline(StandardScaler(), policy).fit(*history(80, 2))
+    asked = {"level": 0.8, "horizon": 10, "held_out": held_out, "folds": 2}
+    found = hr.calibrate(pipe, X, y, **asked)
+    if held_out == "given":
+        costs = pipe[-1].losses(pipe[:-1].transform(X), y)
+    else:
+        halves = [make_pipeline(StandardScaler(), policy) for _ in range(2)]
+        costs = np.concatenate(
+            [
+                half.fit(X[seen], y[seen])[-1].losses(half[:-1].transform(X[met]), y[met])
+                for half, seen, met in zip(
+                    halves, (slice(80, 160), slice(80)), (slice(80), slice(80, 160)), strict=True
+                )
+            ]
+        )
+    np.testing.assert_allclose(found.costs, costs.reshape(16, 10).mean(axis=1), rtol=1e-5)
+
+
+def test_a_policy_that_trusts_needs_a_model_with_a_radius():
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.ERM(), **PARTS).fit(*history(80, 2))
+    X, y = history(200, 2, seed=5)
+    with pytest.raises(TypeError, match=r"ambiguity=hedgerow\.KL"):
+        hr.calibrate(policy, X, y, level=0.8, horizon=10)
+    found = hr.calibrate(policy, X, y, level=0.8, horizon=10, ambiguity=hr.KL(1.0))
+    blocks = np.sort(policy.losses(X, y).reshape(20, 10).mean(axis=1))
+    assert found.promise == pytest.approx(blocks[16])
+
+
+def test_a_promise_that_no_radius_covers_says_so(policy):
+    X, y = history(200, 2, seed=5)
+    found = hr.calibrate(policy, X, 5 * y, level=0.8, horizon=10)
+    assert found.radius == np.inf
+    assert "more than KL reaches within any radius" in str(found)
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
 from hedgerow import fitting
@@ -151,3 +153,32 @@ class _Linear:
 
     def predict(self, X):
         return np.column_stack([np.ones(len(X)), X]) @ self.slope
+
+
+def test_radii_of_a_pipeline_are_those_of_what_its_steps_make():
+    X, y = history(60, 2)
+    policy = hr.RobustPolicy(LOSS, hr.KL(1.0), **PARTS)
+    scaler = StandardScaler()
+    for pipe in (make_pipeline(scaler, policy), make_pipeline(scaler, policy).fit(X, y)):
+        menu = hr.radius_menu(pipe, X, y, radii=[0.1])
+        alone = hr.radius_menu(policy, StandardScaler().fit_transform(X), y, radii=[0.1])
+        assert menu.value == pytest.approx(alone.value)
+        said = hr.radius_in_words(pipe, X, y, 0.1).text
+        assert said == f"Within a radius of 0.1: {alone.allows[0]}"
+
+
+@pytest.mark.parametrize("asked", [hr.radius_menu, hr.radius_in_words, hr.remember])
+def test_what_is_no_policy_is_said(asked):
+    with pytest.raises(TypeError, match=r"must be a fitted hedgerow\.RobustPolicy"):
+        asked(3, *history(20, 2))
+
+
+def test_one_radius_is_a_menu_and_none_is_refused():
+    X, y = history(60, 2)
+    policy = hr.RobustPolicy(LOSS, hr.KL(1.0), **PARTS).fit(X, y)
+    one, several = (hr.radius_menu(policy, X, y, given, retrain=False) for given in (0.1, [0.1]))
+    assert one.value == pytest.approx(several.value)
+    with pytest.raises(ValueError, match="holds no radius"):
+        hr.radius_menu(policy, X, y, [], retrain=False)
+    with pytest.raises(TypeError, match="radius must be a number"):
+        hr.radius_menu(policy, X, y, ["wide"], retrain=False)

@@ -11,10 +11,11 @@ import pytest
 from scipy.stats import norm
 
 import hedgerow as hr
+from hedgerow.certify.radii import least_discrepancy
 from tests.problems import AUTO, SMALL
 
 RNG = np.random.default_rng(0)
-ROWS, CHOICES, NODES = 24, 10_000, 12
+ROWS, CHOICES, NODES = 24, 100_000, 12
 X = RNG.normal(size=(ROWS, 1))
 Y = np.maximum(5 + X[:, 0] + RNG.normal(size=ROWS), 0.1)
 HOLDING, STOCKOUT, EPSILON = 0.6, 1.0, 0.2
@@ -62,8 +63,24 @@ def test_no_choice_beats_the_value(policy, choices, penalty):
     expected, discrepancy = choices
     attained = expected - penalty * discrepancy
     assert attained.max() <= found.value + 3 * (found.stderr + found.bias)
+    assert attained.max() <= found.upper < np.inf
     # and the choices are no straw men: the best of them comes near
     assert attained.max() > found.nominal
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spare", [0.01, 0.1])
+def test_no_choice_within_the_radius_costs_more_than_the_upper_bound(policy, choices, spare):
+    scales = {"x_scale": "auto", "y_scale": "auto"}
+    problem = policy.problem(X, Y, ambiguity=hr.Sinkhorn(2.0, EPSILON, **scales))
+    radius = np.sqrt(least_discrepancy(problem) + spare)
+    found = hr.robust_value(
+        policy, X, Y, ambiguity=hr.Sinkhorn(radius=radius, epsilon=EPSILON, **scales)
+    )
+    expected, discrepancy = choices
+    allowed = discrepancy <= spare
+    assert allowed.sum() > 1000
+    assert found.nominal < expected[allowed].max() <= found.upper < np.inf
 
 
 @pytest.mark.slow

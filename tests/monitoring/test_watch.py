@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
 from hedgerow.report.watching import write_watch_page
@@ -98,3 +100,32 @@ def test_json_and_page(policy, tmp_path):
     assert "&lt;new&gt;.csv" in page
     assert "ALARM" in page
     assert "default-src 'none'" in page
+
+
+def test_what_cannot_be_meant_is_refused(policy):
+    X, y = history(20, 2, seed=3)
+    with pytest.raises(TypeError, match=r"a pair \(X, Y\)"):
+        hr.watch(policy, X, y, history=X)
+    with pytest.raises(ValueError, match="recent must be at least 1"):
+        hr.watch(policy, X, y, recent=0)
+    with pytest.raises(TypeError, match="bound must be a number"):
+        hr.watch(policy, X, y, bound="1")
+    with pytest.raises(ValueError, match="promise must be finite"):
+        hr.remember(policy, X, y, promise=float("nan"))
+
+
+def test_an_infinite_value_bounds_nothing(policy, monkeypatch):
+    monkeypatch.setattr(policy, "promise_", np.inf, raising=False)
+    with pytest.raises(ValueError, match="infinite, so nothing bounds it"):
+        hr.watch(policy, *history(20, 2, seed=3))
+
+
+def test_a_pipeline_remembers_and_is_watched():
+    X, y = history(100, 2)
+    parts = {"rule": SMALL, "nominal": hr.EmpiricalNominal(), "solver": QUICK, "random_state": 0}
+    policy = hr.RobustPolicy(hr.Newsvendor(1, 3), hr.KL(1.0), **parts)
+    pipe = make_pipeline(StandardScaler(), policy).fit(X, y)
+    assert hr.remember(pipe, X, y) is pipe
+    found = hr.watch(pipe, *history(60, 2, seed=3))
+    assert found.status == "quiet"
+    np.testing.assert_allclose(found.means_before[:2], 0, atol=1e-9)  # standardised

@@ -26,7 +26,8 @@ from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfL
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn
 from hedgerow.ambiguity.transport_ascent import WassersteinAmbiguity
-from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, TransportAmbiguity
+from hedgerow.ambiguity.transport_cost import TransportAmbiguity
+from hedgerow.ambiguity.transport_smearing import SinkhornAmbiguity
 from hedgerow.ambiguity.wasserstein import Wasserstein
 
 __all__ = [

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.ambiguity.base import Batch, Inner, Perturbed, Setting, Tilt
-from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity, causality_remarks
+from hedgerow.ambiguity.transport_cost import causality_remarks
+from hedgerow.ambiguity.transport_smearing import SinkhornAmbiguity
 from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
 

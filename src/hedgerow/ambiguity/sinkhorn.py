@@ -10,7 +10,7 @@ from jaxtyping import Array, Int
 
 from hedgerow.ambiguity.base import Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.movers import single_outcomes
-from hedgerow.ambiguity.transport_cost import SinkhornAmbiguity
+from hedgerow.ambiguity.transport_smearing import SinkhornAmbiguity
 from hedgerow.data import NominalDistribution
 from hedgerow.describe.parts import ModelDescription
 

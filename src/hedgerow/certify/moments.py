@@ -187,14 +187,7 @@ class Moments:
 
     def _effort(self) -> tuple[int, int]:
         """Nodes per context in a replicate, and how many contexts to take at a time."""
-        model = self.model.at_penalty(1.0)  # any will do: only shapes are asked for
-        one = jax.eval_shape(self._table.gather, np.zeros(1, np.int32), np.ones(1))
-        seen = jax.eval_shape(
-            lambda batch: model.perturb(
-                self.rule, self.setting.at(batch), batch, jax.random.key(0)
-            ),
-            one,
-        )
+        seen = jax.eval_shape(_around_one, self.rule, self.model, self.setting, self._table)
         nodes = seen.log_weights.shape[1]
         loss, kernels = self._one_loss, self.setting.kernels
         closed = None if kernels is None else loss.closed_moments(kernels.outcome)
@@ -207,6 +200,18 @@ class Moments:
 
 def _priced(model: Ambiguity, penalty: Array | None) -> Ambiguity:
     return model if penalty is None else model.at_penalty(penalty)
+
+
+def _around_one(
+    rule: FittedRule, model: Ambiguity, setting: Setting, table: TrainingTable
+) -> Perturbed:
+    """Where a single context is moved: only the shape is asked for, so any penalty will do.
+
+    What moves is an argument, so that JAX keeps the shape for the next value of the same kind.
+    """
+    batch = table.gather(jnp.zeros(1, jnp.int32), jnp.ones(1))
+    key = jax.random.key(0)
+    return model.at_penalty(1.0).perturb(rule, setting.at(batch), batch, key)
 
 
 @program(brief=True, static_argnames="count")

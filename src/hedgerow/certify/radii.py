@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from sklearn.base import clone
 
 from hedgerow import _checks
 from hedgerow._warnings import OutlierWarning, WideRadiusWarning, unsaid
@@ -178,7 +179,7 @@ def radius_in_words(
     >>> policy = hr.RobustPolicy(hr.Newsvendor(1, 3), model)
     >>> print(hr.radius_in_words(policy, data.data, data.target))  # doctest: +SKIP
     """
-    _refuse_pipelines(policy)
+    policy, X = _of_a_pipeline(policy, X, Y)
     problem, policy, rows = policy.posed(X, Y)
     if radius is None:
         radius = problem.given.radius
@@ -188,6 +189,20 @@ def radius_in_words(
         if wish is not None:
             radius = usual_radius(problem, rows)
     return words_of(problem, radius, feature_names(policy, X), outcome_names(policy, Y))
+
+
+def _of_a_pipeline(policy: Any, X: Any, Y: Any) -> tuple[RobustPolicy, Any]:
+    """Return the policy, and what it is given: behind a pipeline's steps, what those make of X."""
+    if hasattr(policy, "posed"):
+        return policy, X
+    last: Any = policy[-1] if hasattr(policy, "steps") else None
+    if not hasattr(last, "posed"):
+        return _checks.fitted_policy(policy), X  # says what it is, and what is wanted
+    if X is None:
+        return last, None
+    fitted = hasattr(last, "rule_")
+    steps: Any = policy[:-1] if fitted else clone(policy[:-1])
+    return last, steps.transform(X) if fitted else steps.fit_transform(X, Y)
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,7 +248,7 @@ def radius_menu(
     policy: RobustPolicy,
     X: Any = None,
     Y: Any = None,
-    radii: Sequence[float] | None = None,
+    radii: float | Sequence[float] | None = None,
     *,
     retrain: bool = True,
     tolerance: float = 1e-2,
@@ -248,7 +263,7 @@ def radius_menu(
         judged at all of them.
     X, Y : array-like or None
         History; None for a fitted policy that is not retrained: its own.
-    radii : sequence of float or None
+    radii : float, sequence of float or None
         None: a quarter, a half, one, two and four times the "auto" radius, beyond the blur.
     retrain : bool
         See above.
@@ -266,9 +281,9 @@ def radius_menu(
     >>> _ = policy.fit(data.data, data.target)
     >>> menu = hr.radius_menu(policy, data.data, data.target, radii=[0.05, 0.2])
     """
-    _refuse_pipelines(policy)
     if retrain and (X is None or Y is None):
         raise ValueError("To train a policy for every radius, give X and Y; or say retrain=False.")
+    policy, X = _of_a_pipeline(policy, X, Y)
     problem, named, rows = policy.posed(X, Y)
     if radii is None:
         given = with_radius(problem.given, 1.0)
@@ -276,7 +291,9 @@ def radius_menu(
         beyond = given.power(usual_radius(problem, rows)) - least
         order = given.power(2.0) / given.power(1.0)  # 2^p: what doubling a radius multiplies by
         radii = [given.root(least + beyond * order**step) for step in (-2.0, -1.0, 0.0, 1.0, 2.0)]
-    radii = sorted(_checks.positive("radius", radius) for radius in radii)
+    radii = sorted(_checks.positive("radius", radius) for radius in np.atleast_1d(radii).tolist())
+    if not radii:
+        raise ValueError("radii holds no radius: give one or more, or None for the usual ones.")
     names = feature_names(named, X), outcome_names(named, Y)
     key = jax.random.key(_checks.count("random_state", random_state, 0), impl="rbg")
     prices, values, said = [], [], []
@@ -293,12 +310,3 @@ def radius_menu(
         values.append(found.value)
         said.append(words_of(posed, radius, *names).text.partition(": ")[2])
     return RadiusMenu(np.array(radii), np.array(prices), np.array(values), said, retrain)
-
-
-def _refuse_pipelines(policy: Any) -> None:
-    """A radius is about a history as the policy itself sees it."""
-    if hasattr(policy, "steps"):
-        raise TypeError(
-            "policy must be a RobustPolicy; got a Pipeline: give its last step, and as X what the "
-            "other steps make of X (pipeline[:-1].transform(X))."
-        )

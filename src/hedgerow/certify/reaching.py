@@ -49,10 +49,10 @@ class Reached(NamedTuple):
     status: str
 
 
-def with_radius(model: Ambiguity, radius: float) -> PenalisedAmbiguity:
-    """Return the model with a radius, or say that it has none."""
+def with_radius(model: Ambiguity, radius: float, instead: str = "") -> PenalisedAmbiguity:
+    """Return the model with a radius, or say that it has none and what to do ``instead``."""
     needed = "A radius is chosen among those of a model that has one (hedgerow.CausalSinkhorn does)"
-    return offered(model.within(radius), model, "within", needed)
+    return offered(model.within(radius), model, "within", needed, instead)
 
 
 def radius_reaching(

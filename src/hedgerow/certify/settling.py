@@ -15,7 +15,8 @@ from sklearn.base import clone
 
 from hedgerow._warnings import HedgerowWarning, OutlierWarning, unsaid
 from hedgerow.ambiguity import ERM, Ambiguity, Calibrated, RadiusWish
-from hedgerow.certify.calibration import SMALLEST, Calibration, calibrate
+from hedgerow.certify.calibration import SMALLEST, calibrate
+from hedgerow.certify.promise import Calibration
 from hedgerow.certify.radii import usual_radius
 from hedgerow.certify.reaching import with_radius
 

@@ -56,16 +56,13 @@ def installed_parts() -> list[type]:
     return parts
 
 
-def load_policy(path: Path) -> RobustPolicy:
-    """Read the file of a policy that is no panel's."""
+def load_policy(path: Path, wanted: str = "a policy of single rows is wanted here") -> RobustPolicy:
+    """Read the file of a policy that is no panel's; ``wanted`` is what to do about one that is."""
     from hedgerow.stored import is_panel
 
     policy = load_stored(path)
     if is_panel(policy):
-        raise ValueError(
-            f"{path} holds a policy for many series, and this command takes one for a single "
-            "series; of many, hedgerow evaluate and report tell how new rows went."
-        )
+        raise ValueError(f"{path} holds the policy of a panel; {wanted}.")
     return cast("RobustPolicy", policy)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hedgerow._files import check_target, whole_file
 from hedgerow.certify.radii import radius_menu
 from hedgerow.cli.asking_options import RadiiRequest, WatchRequest
 from hedgerow.cli.columns import features_of, outcomes_of
-from hedgerow.cli.loading import load_policy
+from hedgerow.cli.loading import load_policy, load_stored
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.reading import read
 from hedgerow.cli.screen import counting, leave_gap, print_facts, print_rows, say
@@ -18,16 +19,24 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.monitoring import Watch, watch
 from hedgerow.report import check_page_target
 from hedgerow.report.watching import write_watch_page
+from hedgerow.stored import is_panel
+
+if TYPE_CHECKING:
+    from hedgerow.panels import PanelPolicy
 
 MOST = 12
 """Columns that are listed."""
+NO_RADIUS = (
+    "its series have units of their own, so that no one radius can be put in words: what all of "
+    "them cost together is promised by hedgerow.calibrate in Python, and watched by hedgerow watch"
+)
 
 
 def radii(request: RadiiRequest) -> None:
     """Print a menu of radii, and draw it."""
     if request.figure is not None:
         check_target(request.figure, overwrite=request.force)
-    policy = load_policy(request.policy)
+    policy = load_policy(request.policy, NO_RADIUS)
     table = read(request.data, request, policy)
     X = features_of(policy, table)
     Y = outcomes_of(policy, request.policy, table, request.outcomes)
@@ -62,15 +71,13 @@ def watch_new(request: WatchRequest) -> int:
     written = None if request.json in (None, "-") else Path(str(request.json))
     if written is not None:
         check_target(written, overwrite=request.force)
-    policy = load_policy(request.policy)
-    table = read(request.new, request, policy)
-    history = None
-    if request.history is not None:
-        history = _read(policy, request, request.history)
+    policy: Any = load_stored(request.policy)
+    rows = _of_panel if is_panel(policy) else _of_policy
+    (X, Y), history = rows(policy, request)
     found = watch(
         policy,
-        features_of(policy, table),
-        outcomes_of(policy, request.policy, table, request.outcomes),
+        X,
+        Y,
         history=history,
         bound=request.bound,
         level=request.level,
@@ -90,9 +97,43 @@ def watch_new(request: WatchRequest) -> int:
     return found.exit_code
 
 
-def _read(policy: RobustPolicy, request: WatchRequest, path: Path) -> tuple:
-    table = read(path, request, policy)
-    return features_of(policy, table), outcomes_of(policy, path, table, request.outcomes)
+def _of_policy(policy: RobustPolicy, request: WatchRequest) -> tuple[tuple, tuple | None]:
+    """New rows and those to compare them with, if there are any."""
+
+    def rows(path: Path) -> tuple:
+        table = read(path, request, policy)
+        return features_of(policy, table), outcomes_of(policy, path, table, request.outcomes)
+
+    return rows(request.new), None if request.history is None else rows(request.history)
+
+
+def _of_panel(panel: PanelPolicy, request: WatchRequest) -> tuple[tuple, tuple]:
+    """The same of a panel, whose tables are read whole."""
+    if request.bound is None:
+        raise ValueError(
+            f"{request.policy} holds the policy of a panel, which keeps no bound of its mean cost: "
+            "give one with --bound, such as a promise of hedgerow.calibrate."
+        )
+    if request.history is None:
+        raise ValueError(
+            f"{request.policy} holds the policy of a panel, which remembers nothing to compare "
+            "with: give rows that it was not trained on with --history."
+        )
+    from hedgerow.cli.panels.tables import check_rows
+    from hedgerow.cli.panels.trial import outcome_name
+
+    name, features = outcome_name(panel, request), panel.features
+
+    def rows(path: Path) -> tuple:
+        table = read(path, request, panel)
+        check_rows(panel, table, path)
+        if name not in table.columns:
+            raise ValueError(
+                f"{path} has no column {name!r} with what then happened; name it with --outcome."
+            )
+        return (table if features is None else table.rename(columns={name: features.outcome})), None
+
+    return rows(request.new), rows(request.history)
 
 
 def _tell(found: Watch, request: WatchRequest) -> None:
@@ -102,7 +143,7 @@ def _tell(found: Watch, request: WatchRequest) -> None:
     print_facts(
         [
             ("policy", str(request.policy)),
-            ("new rows", f"{found.rows:,} of {request.new}"),
+            (f"new {found.unit}s", f"{found.rows:,} of {request.new}"),
             ("mean cost", f"{number(found.mean_cost)}; not to exceed {number(found.bound)}"),
             ("level", f"{percent(found.level)}: the chance of any false alarm, ever"),
         ]

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from hedgerow.ambiguity import KL
-from hedgerow.certify.calibration import Calibration, calibrate
+from hedgerow.certify.calibration import calibrate
+from hedgerow.certify.promise import Calibration
 from hedgerow.certify.value import RobustValue, robust_value
 from hedgerow.panels import PanelPolicy
 from hedgerow.report.costs import standard_error

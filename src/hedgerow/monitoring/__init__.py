@@ -2,6 +2,7 @@
 
 from hedgerow.monitoring.evidence import conformal_ranks, evidence
 from hedgerow.monitoring.reference import Reference, reference_of, remember
-from hedgerow.monitoring.watch import Watch, watch
+from hedgerow.monitoring.seen import Watch
+from hedgerow.monitoring.watch import watch
 
 __all__ = ["Reference", "Watch", "conformal_ranks", "evidence", "reference_of", "remember", "watch"]

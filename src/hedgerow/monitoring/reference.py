@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
+from hedgerow._warnings import OutsideWarning, unsaid
 from hedgerow.certify.radii import least_discrepancy
 from hedgerow.certify.reaching import with_radius
 
@@ -70,13 +71,15 @@ def remember(policy: RobustPolicy, X: Any, Y: Any, *, promise: float | None = No
     >>> policy.reference_ is not None
     True
     """
-    asked = _checks.fitted_policy(policy)
-    last: Any = policy
-    kept = last[-1] if hasattr(policy, "steps") else last
-    kept.reference_, kept.room_ = reference_of(asked, X, Y).samples, _room(asked, X, Y)
-    if promise is not None:
-        kept.promise_ = float(promise)
-    return policy
+    given: Any = policy
+    policy = _checks.fitted_policy(given)
+    promised = None if promise is None else _checks.finite("promise", promise)
+    keeper: Any = given[-1] if hasattr(given, "steps") else given  # a pipeline's last step
+    keeper.reference_ = reference_of(policy, X, Y).samples
+    keeper.room_ = _room(policy, X, Y)
+    if promised is not None:
+        keeper.promise_ = promised
+    return given
 
 
 def _room(policy: RobustPolicy, X: Any, Y: Any) -> float | None:
@@ -110,7 +113,8 @@ def columns_of(policy: RobustPolicy, X: Any, Y: Any, *, residuals: bool) -> np.n
     outcomes = policy.outcomes(Y, contexts)
     parts = [contexts, outcomes]
     if residuals and policy.n_decisions_ == policy.n_outcomes_:
-        parts.append(outcomes - policy.predict(X).reshape(len(contexts), -1))
+        with unsaid(OutsideWarning):  # whoever asked for costs of these rows was told
+            parts.append(outcomes - policy.predict(X).reshape(len(contexts), -1))
     return np.hstack(parts)
 
 

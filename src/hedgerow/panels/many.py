@@ -50,6 +50,16 @@ from hedgerow.rules import ConstantRule, Start
 RULE, UNITS = "rule.", "units."
 
 
+def _refuse_radius(policy: RobustPolicy) -> None:
+    """Rules of single series are trained in one program, at a penalty."""
+    model = policy.ambiguity
+    if model is not None and model.radius is not None:
+        raise ValueError(
+            f"strategy='separate' hedges every series at a penalty, and {type(model).__name__} has "
+            f"radius={model.radius!r}: give it a penalty, or take strategy='pooled'."
+        )
+
+
 def learn_many(
     policy: RobustPolicy,
     several: Sequence[OneSeries],
@@ -57,6 +67,7 @@ def learn_many(
     store: str | os.PathLike[str] | None = None,
 ) -> SeparateRules:
     """Train a rule for each series, and return them in the order of the series."""
+    _refuse_radius(policy)
     seed = int(check_random_state(policy.random_state).randint(np.iinfo(np.int32).max))
     if isinstance(policy.random_state, int | np.integer):  # each series as on its own
         seed = int(policy.random_state)

@@ -26,6 +26,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
 from hedgerow.panels.engine import Engine
+from hedgerow.panels.judged import Asked, HeldOut, held_out_blocks
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
@@ -277,6 +278,11 @@ class PanelPolicy(BaseEstimator):
     def score(self, table: pd.DataFrame, y: Any = None) -> float:
         """Return minus the mean loss: larger is better."""
         return -float(np.mean(self.losses(table, y)))
+
+    def held_out_blocks(self, table: pd.DataFrame, y: Any, asked: Asked) -> HeldOut:
+        """Return what blocks of time cost that it had not seen, for ``hedgerow.calibrate``."""
+        check_is_fitted(self, "panel_")
+        return held_out_blocks(self, table, y, asked)
 
     def policy_for(self, key: Any) -> RobustPolicy:
         """Return the policy of one series, named by its values in the group columns.

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import clone
 
 from hedgerow._warnings import ConstantFeatureWarning, VacuousCausalityWarning
-from hedgerow.ambiguity import ERM
+from hedgerow.ambiguity import ERM, Calibrated
 from hedgerow.describe.numbers import listed
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import default_ambiguity
@@ -48,6 +48,13 @@ def learn_pooled(
     ``made`` are features that nobody chose, and nobody need be told if they never vary.
     """
     read: list[Any] = []
+    model = template.ambiguity
+    if model is not None and isinstance(model.radius_wish(), Calibrated):
+        raise ValueError(
+            "radius='calibrated' counts blocks of rows in time, and the rows of a panel are many "
+            "series at once: give a number, or 'auto', and ask hedgerow.calibrate(panel, …) what "
+            "all series will cost together."
+        )
 
     def fit(own: RobustPolicy) -> RobustPolicy:
         if own.ambiguity is not None and own.ambiguity.radius_wish() is not None:

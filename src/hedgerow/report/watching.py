@@ -44,9 +44,9 @@ def write_watch_page(
         "source": source,
         "limits": "",
     }
-    alarm = "none" if found.alarm is None else f"row {found.alarm:,}"
+    alarm = "none" if found.alarm is None else f"{found.unit} {found.alarm:,}"
     tiles = [
-        ("New rows", f"{found.rows:,}", "since the policy began"),
+        (f"New {found.unit}s", f"{found.rows:,}", "since the policy began"),
         ("Average cost", number(found.mean_cost), f"not to exceed {number(found.bound)}"),
         ("First alarm", alarm, f"chance of any false one, ever: {percent(found.level)}"),
     ]
@@ -55,7 +55,7 @@ def write_watch_page(
         "tiles": tiled(tiles),
         "facts": "",
         "nav": "",
-        "distance": paragraphs([found.distance_words()]),
+        "distance": paragraphs(list(filter(None, [found.distance_words(), found.left_words()]))),
         "rows": rows,
     }
     scripts = [page_asset("numbers.js"), page_asset("frame.js"), "setUpFrame();"]

@@ -22,7 +22,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from hedgerow.baselines import same_weekday_quantile, seasonal_naive
-from hedgerow.cli.asking_options import EvaluateRequest
+from hedgerow.cli.asking_options import EvaluateRequest, WatchRequest
 from hedgerow.cli.panels.tables import (
     all_series,
     check_costs,
@@ -149,7 +149,7 @@ def put_to_the_test(panel: PanelPolicy, table: pd.DataFrame, request: EvaluateRe
     )
 
 
-def outcome_name(panel: PanelPolicy, request: EvaluateRequest) -> str:
+def outcome_name(panel: PanelPolicy, request: EvaluateRequest | WatchRequest) -> str:
     """The column with outcomes: the one given, or that of training."""
     if request.outcomes is not None and len(request.outcomes) > 1:
         raise ValueError(f"A panel has one --outcome; got {len(request.outcomes)}.")
