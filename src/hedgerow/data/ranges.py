@@ -8,10 +8,14 @@ look like typos take no part in ranges; a feature that never varied is outside o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Bool, Float
 
 from hedgerow.describe.numbers import counted, listed
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
 
 SHARE = 0.1
 """Of a range's width, that a value may lie beyond it: new extremes are no surprise."""

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow.lots import error_quantiles
+from hedgerow.panels.described import SCENARIOS
 
-SCENARIOS = 49
 ENOUGH = 50
 
 
