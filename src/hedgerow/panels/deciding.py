@@ -87,6 +87,7 @@ class PanelDecisions:
                     "which they are made."
                 )
             return table
+        self.refuse_twice(table)
         if self._separate:
             self._refuse_new(table)
         # what a new series lacks is filled in; each with a rule of its own has to have it
@@ -145,6 +146,27 @@ class PanelDecisions:
 
     def _pooled_decisions(self, contexts: pd.DataFrame, scale: np.ndarray) -> np.ndarray:
         return self._pooled(contexts) * scale
+
+    def refuse_twice(self, table: pd.DataFrame) -> None:
+        """Two rows of one series and time would be two orders for one day."""
+        features = self.features
+        if features is None or any(n not in table.columns for n in (*self.by, features.time)):
+            return  # what is not there is said where features are made
+        keys = self.panel_.keys.of(table, self.by)
+        times: Any = table[features.time]
+        places, ticks = keys.places(table), features.time_step.ticks(times)
+        again = np.flatnonzero(
+            require_pandas().MultiIndex.from_arrays([places, ticks]).duplicated()
+        )
+        if len(again):
+            row = int(again[0])
+            first = int(np.argmax((places == places[row]) & (ticks == ticks[row])))
+            which = keys.words(keys.values[places[row]])
+            raise ValueError(
+                f"Rows {first + 1:,} and {row + 1:,} are both of {which}, "
+                f"{features.time_step.shown(ticks[row])}: that would be ordered twice; keep one of "
+                "them."
+            )
 
     def _refuse_new(self, table: pd.DataFrame) -> None:
         """Rules of single series decide for no others."""

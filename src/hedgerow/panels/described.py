@@ -126,11 +126,7 @@ def check_each(
     """
     for name, kind in UNITS.items():
         values = each.get(f"units.{name}")
-        if (
-            values is None
-            or values.dtype != np.float64
-            or values.shape != (series, *of_one[name])
-        ):
+        if values is None or values.dtype != np.float64 or values.shape != (series, *of_one[name]):
             raise Wrong(f"{EACH}units.{name} must be float64, one like the first for each series")
         within = (values >= kind.low) & (values <= kind.high)
         if not np.all(within | (values == 0) if kind.or_zero else within):

@@ -21,7 +21,6 @@ from hedgerow.policy_file import packed
 from hedgerow.policy_file.storage import PANEL
 
 
-
 def packed_panel(panel: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return arrays and description of a fitted ``PanelPolicy``."""
     rules, encoder = panel.rules_, panel.panel_.encoder

@@ -35,7 +35,7 @@ from hedgerow.panels.engine import Engine
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
-from hedgerow.panels.reading import Reader, loss_of_rows, outcomes_of
+from hedgerow.panels.reading import Reader, check_costs, loss_of_rows, outcomes_of
 from hedgerow.panels.refining import refine
 from hedgerow.panels.rows import Panel
 from hedgerow.panels.scatter import scatter_of
@@ -179,6 +179,8 @@ class PanelPolicy(PanelDecisions, BaseEstimator):
             censored = None if censored is None else np.asarray(censored)[kept]
         table, outcomes, layout = reader.read(table, y, self.policy.outliers)
         weights = weights if self.features is None else np.ones(len(table))
+        if not np.any(outcomes):
+            raise ValueError("Every outcome of every series is 0: there is nothing to learn.")
         panel = Panel.learn(layout, table, outcomes, reader.costs)
         censored = _row_checks.censored(censored, outcomes[:, None], weights)
         learn = self._learn_each if self.strategy == SEPARATE else self._learn_pooled
@@ -201,6 +203,7 @@ class PanelPolicy(PanelDecisions, BaseEstimator):
         Demand is taken to scatter around decisions as it did in training, series by series.
         """
         made = self.features_for(table, history)
+        self.check_costs(made)
         decisions = self._decide(made)[:, None]
         places = self.panel_.keys.places(made)
         errors = self.scatter_[places] * self._scale(made, places)[:, None]
@@ -218,6 +221,7 @@ class PanelPolicy(PanelDecisions, BaseEstimator):
     def loss_on(self, table: pd.DataFrame) -> Loss:
         """Return the loss of rows with features: what it reads from columns is in place."""
         check_is_fitted(self, "panel_")
+        self.check_costs(table)
         return self._loss_on(self.panel_, table)
 
     def unit_costs(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -265,8 +269,6 @@ class PanelPolicy(PanelDecisions, BaseEstimator):
     ) -> None:
         rows = panel.rows(table)
         used = rows.scale > 0
-        if not used.any():
-            raise ValueError("Every outcome of every series is 0: there is nothing to learn.")
         pooled = learn_pooled(
             self.policy,
             rows.contexts[used],
@@ -341,9 +343,8 @@ class PanelPolicy(PanelDecisions, BaseEstimator):
         check_is_fitted(self, "panel_")
 
     def check_costs(self, table: pd.DataFrame) -> None:
-        """Say which row of a table with features has costs that make no sense, the first being 1."""
-        if self._cost_columns():
-            self.loss_on(table).check_rows(first=1)
+        """Say which row has costs that make no sense, the first being 1."""
+        check_costs(self.policy.loss, self.panel_.costs, table)
 
     def _pooled(self, contexts: pd.DataFrame) -> np.ndarray:
         assert self.policy_ is not None

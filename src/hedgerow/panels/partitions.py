@@ -32,11 +32,11 @@ from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import read_table, require_pandas, write_table
 from hedgerow.describe.text import shown
 from hedgerow.lots import error_quantiles
+from hedgerow.panels.deciding import POOLED
 from hedgerow.panels.described import SCENARIOS
 from hedgerow.panels.engine import Engine
 from hedgerow.panels.memory_map import MappedRows, learn_mapped, write_rows
 from hedgerow.panels.packing import packed_panel
-from hedgerow.panels.deciding import POOLED
 from hedgerow.panels.panel_policy import PanelPolicy
 from hedgerow.panels.reading import Reader
 from hedgerow.panels.rows import Layout, Panel
