@@ -250,6 +250,8 @@ class TestBadTables:
         late, bad = tmp_path / "late.csv", tmp_path / "bad.csv"
         write_table(pd.read_csv(new).assign(date="2018-06-03"), late)
         write_table(spoilt(pd.read_csv(history), "twice"), bad)
+        twice, rows = tmp_path / "again.csv", pd.read_csv(new)
+        write_table(pd.concat([rows, rows.iloc[[2]]]), twice)
         wrong = tmp_path / "wrong.csv"
         write_table(pd.read_csv(new).assign(date="soon"), wrong)
         for arguments, words in (
@@ -258,6 +260,7 @@ class TestBadTables:
             ([late, "--history", history], f"Row 1 of {late}"),
             ([late, "--history", history], "or fit with a longer --lead"),
             ([new, "--history", bad], f"{bad}: store=17 product=101 has more than one row"),
+            ([twice, "--history", history], f"{twice}: Rows 3 and 7 are both of store 17, product"),
             ([wrong, "--history", history], f"{wrong}: Column 'date' must hold dates"),
         ):
             found = call("decide", pooled[0], *arguments)
@@ -294,6 +297,18 @@ class TestDecide:
         found = call("decide", separate[0], new, "--history", folder / "train.csv")
         assert found.exit_code == 1
         assert found.stderr.count("\n") == 1
+
+    def test_series_that_are_not_sold_any_more_are_named(self, folder, tmp_path):
+        table, new = pd.read_csv(folder / "train.csv"), folder / "new.csv"
+        gone = (table["store"] == 19) & (table["product"] == 109) & (table["date"] > "2018-03-01")
+        path, out = tmp_path / "gone.csv", tmp_path / "p.hedgerow"
+        write_table(table.assign(demand=table["demand"].where(~gone, 0)), path)
+        found = call("fit", path, *BY, *TIME, *WINDOWS, *COSTS, *QUICK, "-o", out)
+        assert found.exit_code == 0, found.output
+        found = call("decide", out, new, "--history", path, "-o", tmp_path / "out.csv")
+        assert found.exit_code == 0, found.output
+        words = "1 row of series whose last 60 outcomes in training were 0, the first store 19, "
+        assert words + "product 109" in flat(found.stderr)
 
     def test_orders_in_lots(self, pooled, folder, tmp_path):
         new, history, out = tmp_path / "new.csv", folder / "train.csv", tmp_path / "out.csv"

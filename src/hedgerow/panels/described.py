@@ -82,6 +82,7 @@ class PanelFacts:
         return [*self.panel.plain_names, *(() if self.separate else self.panel.codes)]
 
 
+@np.errstate(all="ignore")
 def read_facts(
     arrays: Mapping[str, np.ndarray], about: Mapping[str, Any]
 ) -> tuple[PanelFacts, dict[str, np.ndarray], dict[str, Any]]:
@@ -117,6 +118,7 @@ def read_facts(
     return found, arrays, about
 
 
+@np.errstate(all="ignore")
 def check_each(
     each: Mapping[str, np.ndarray], series: int, of_one: Mapping[str, tuple[int, ...]]
 ) -> None:

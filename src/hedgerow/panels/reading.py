@@ -166,7 +166,7 @@ def check_costs(loss: Loss, costs: GroupCosts | None, table: pd.DataFrame) -> No
     if named:
         priced = table if costs is None else costs.attached(table)
         for name in named:
-            lacking = np.flatnonzero(priced[name].isna()) if name in priced.columns else ()
+            lacking = np.flatnonzero(priced[name].isna() if name in priced.columns else [])
             if len(lacking):
                 raise ValueError(
                     f"Column {name!r} has {counted(len(lacking), 'missing value')}, the first in "

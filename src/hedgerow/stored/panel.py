@@ -11,8 +11,7 @@ from hedgerow import _row_checks
 from hedgerow.data.columns import numeric_column
 from hedgerow.panels.deciding import PanelDecisions, decide_each
 from hedgerow.panels.described import PanelFacts, check_each, read_facts
-from hedgerow.policy_file.deciding import plain_of_series, plain_policy
-from hedgerow.policy_file.errors import Wrong
+from hedgerow.policy_file.deciding import UNREADABLE, plain_of_series, plain_policy
 from hedgerow.policy_file.row_costs import fair_costs, reads_columns
 from hedgerow.policy_file.schema import RULE, UNITS
 from hedgerow.stored.becoming import Becoming
@@ -37,7 +36,7 @@ def stored_panel(
         if facts.separate:
             like = {name: rest[f"units.{name}"].shape for name in UNITS}
             check_each(facts.each, len(facts.panel.keys), like)
-    except (Wrong, ValueError, TypeError, KeyError, AttributeError):
+    except UNREADABLE:
         return None
     return StoredPanel(path, arrays, about, facts, plain, rest.get("ranges"))
 
