@@ -24,7 +24,8 @@ def feature_names(policy: Any, X: Any = None) -> list[str]:
     """What the features are called by X or, failing that, by the policy."""
     names = getattr(X, "columns", None)
     if names is None:
-        names = getattr(policy, "feature_names_in_", None)
+        # asked in this way, a policy that was read stays one that only decides (``stored``)
+        names = vars(policy).get("feature_names_in_")
     if names is None:
         names = [f"feature {j}" for j in range(policy.n_features_in_)]
     return [str(name) for name in names]

@@ -51,7 +51,7 @@ class StoredPolicy(Becoming):
         if contexts is None:
             return self._become().predict(X)
         if self.ranges_ is not None:
-            told = outside_words(far_outside(self.ranges_, contexts), self._names())
+            told = outside_words(far_outside(self.ranges_, contexts), feature_names(self))
             if told is not None:
                 warnings.warn(told, OutsideWarning, stacklevel=2)
         decisions = self._plain_form.decide(contexts)
@@ -63,10 +63,7 @@ class StoredPolicy(Becoming):
         contexts = self._contexts(X)
         if contexts is None or self.ranges_ is None:
             return self._become().outside(X)
-        return names_outside(far_outside(self.ranges_, contexts), self._names())
-
-    def _names(self) -> list[str]:
-        return feature_names(self)
+        return names_outside(far_outside(self.ranges_, contexts), feature_names(self))
 
     @property
     def outcome_names_(self) -> list[str] | None:
