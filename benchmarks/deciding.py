@@ -42,6 +42,23 @@ def measured(arguments, fails=False):
     return wall, used - before.children_user - before.children_system
 
 
+def panel_of(folder):
+    """Files of recent sales of six series, of the rows to decide for, and of a pooled panel."""
+    bakery, groups = hr.datasets.load_bakery(), ("store", "product")
+    sales = bakery[bakery["store"].isin([4, 17]) & (bakery["date"] < "2017-06-01")]
+    day = sales[sales["date"] == "2017-05-31"]
+    features = hr.TimeFeatures(
+        *("date", "demand", groups, ("is_holiday",)), lags=(7,), same_weekday=(8,), level=28
+    )
+    policy = hr.RobustPolicy(hr.Newsvendor(1.0, 3.0), random_state=0)
+    panel = hr.PanelPolicy(policy, groups, features=features, seeds=2).fit(sales)
+    paths = tuple(folder / name for name in ("sales.csv", "tomorrow.csv", "panel.hedgerow"))
+    sales.to_csv(paths[0], index=False)
+    day[[*groups]].assign(date="2017-06-01", is_holiday=0).to_csv(paths[1], index=False)
+    panel.save(paths[2])
+    return paths
+
+
 def processes(folder):
     """Median (wall, processor) seconds of each way, in processes that begin with nothing."""
     X, y = history(ROWS, FEATURES)
@@ -59,12 +76,24 @@ def processes(folder):
         f"import hedgerow as hr, numpy as np; X = np.load({str(folder / 'new.npy')!r}); "
         f"hr.load({str(bare)!r}).predict(X)"
     )
+    sales, tomorrow, panel = panel_of(folder)
+    tables = (
+        f"import pandas as pd; sales, new = (pd.read_csv(path) for path in "
+        f"({str(sales)!r}, {str(tomorrow)!r}))"
+    )
+    of_panel = f"import hedgerow as hr; hr.load({str(panel)!r}).predict(new, history=sales)"
     ways = {
         "python -c pass": (["-c", "pass"], False),
         "hedgerow --version": (["-m", "hedgerow", "--version"], False),
         "There is no file": ([*command, "nothing.csv"], True),
         "hr.load(p).predict(X)": (["-c", predict], False),
         f"hedgerow decide, {NEW} rows": ([*command, str(folder / "new.csv")], False),
+        "a panel's tables alone": (["-c", tables], False),
+        "hr.load(panel).predict(new, sales)": (["-c", f"{tables}; {of_panel}"], False),
+        "hedgerow decide, a panel": (
+            ["-m", "hedgerow", "decide", str(panel), str(tomorrow), "--history", str(sales)],
+            False,
+        ),
         "import jax": (["-c", "import jax"], False),
     }
     found = {way: [] for way in ways}

@@ -251,6 +251,8 @@ class TestBadTables:
         late, bad = tmp_path / "late.csv", tmp_path / "bad.csv"
         write_table(pd.read_csv(new).assign(date="2018-06-03"), late)
         write_table(spoilt(pd.read_csv(history), "twice"), bad)
+        twice, rows = tmp_path / "again.csv", pd.read_csv(new)
+        write_table(pd.concat([rows, rows.iloc[[2]]]), twice)
         wrong = tmp_path / "wrong.csv"
         write_table(pd.read_csv(new).assign(date="soon"), wrong)
         for arguments, words in (
@@ -259,6 +261,7 @@ class TestBadTables:
             ([late, "--history", history], f"Row 1 of {late}"),
             ([late, "--history", history], "or fit with a longer --lead"),
             ([new, "--history", bad], f"{bad}: store=17 product=101 has more than one row"),
+            ([twice, "--history", history], f"{twice}: Rows 3 and 7 are both of store 17, product"),
             ([wrong, "--history", history], f"{wrong}: Column 'date' must hold dates"),
         ):
             found = call("decide", pooled[0], *arguments)
@@ -288,13 +291,26 @@ class TestDecide:
 
     def test_new_series(self, pooled, separate, folder, tmp_path):
         new = tmp_path / "new.csv"
-        write_table(pd.read_csv(folder / "new.csv").assign(store=99), new)
+        rows = pd.read_csv(folder / "new.csv")
+        write_table(rows[rows["store"] == 17].assign(store=99), new)
         found = call("decide", pooled[0], new, "--history", folder / "train.csv")
         assert found.exit_code == 0, found.output
-        assert "6 rows of 3 new series, the first (store 99, product 101)" in flat(found.stderr)
+        assert "3 rows of 3 new series, the first (store 99, product 101)" in flat(found.stderr)
         found = call("decide", separate[0], new, "--history", folder / "train.csv")
         assert found.exit_code == 1
         assert found.stderr.count("\n") == 1
+
+    def test_series_that_are_not_sold_any_more_are_named(self, folder, tmp_path):
+        table, new = pd.read_csv(folder / "train.csv"), folder / "new.csv"
+        gone = (table["store"] == 19) & (table["product"] == 109) & (table["date"] > "2018-03-01")
+        path, out = tmp_path / "gone.csv", tmp_path / "p.hedgerow"
+        write_table(table.assign(demand=table["demand"].where(~gone, 0)), path)
+        found = call("fit", path, *BY, *TIME, *WINDOWS, *COSTS, *QUICK, "-o", out)
+        assert found.exit_code == 0, found.output
+        found = call("decide", out, new, "--history", path, "-o", tmp_path / "out.csv")
+        assert found.exit_code == 0, found.output
+        words = "1 row of series whose last 60 outcomes in training were 0, the first store 19, "
+        assert words + "product 109" in flat(found.stderr)
 
     def test_orders_in_lots(self, pooled, folder, tmp_path):
         new, history, out = tmp_path / "new.csv", folder / "train.csv", tmp_path / "out.csv"

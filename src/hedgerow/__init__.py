@@ -29,12 +29,11 @@ if TYPE_CHECKING:
         solvers,
         theory,
     )
+    from hedgerow._convergence import DivergedWarning, InexactValueWarning
     from hedgerow._warnings import (
         ConstantFeatureWarning,
         CrossingQuantilesWarning,
-        DivergedWarning,
         HedgerowWarning,
-        InexactValueWarning,
         InfiniteValueWarning,
         OutlierWarning,
         OutsideWarning,
@@ -123,8 +122,9 @@ _MODULES = (
     *("kernels", "losses", "lots", "metrics", "plots", "report", "rules", "solvers", "theory"),
 )
 _HOMES = {
-    "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning DivergedWarning HedgerowWarning "
-    "InexactValueWarning InfiniteValueWarning OutlierWarning OutsideWarning RecourseWarning "
+    "_convergence": "DivergedWarning InexactValueWarning",
+    "_warnings": "ConstantFeatureWarning CrossingQuantilesWarning HedgerowWarning "
+    "InfiniteValueWarning OutlierWarning OutsideWarning RecourseWarning "
     "SeenRowsWarning ShortSeriesWarning UnreadableSeriesWarning UselessRuleWarning "
     "VacuousCausalityWarning WideRadiusWarning",
     "ambiguity": "Calibrated CausalSinkhorn CausalWasserstein ChiSquare ERM "

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sklearn.exceptions import ConvergenceWarning
-
 
 class HedgerowWarning(UserWarning):
     """Something that a careful user wants to know; the base of all warnings of this package."""
@@ -51,14 +49,6 @@ class SeenRowsWarning(HedgerowWarning):
 
 class WideRadiusWarning(HedgerowWarning):
     """A radius that allows far more than data of this kind do."""
-
-
-class DivergedWarning(HedgerowWarning, ConvergenceWarning):
-    """Training left the finite numbers; the last finite rule was kept."""
-
-
-class InexactValueWarning(HedgerowWarning, ConvergenceWarning):
-    """A robust value that is not known to the tolerance that was asked for."""
 
 
 class InfiniteValueWarning(HedgerowWarning):

@@ -11,12 +11,8 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from hedgerow._warnings import (
-    DivergedWarning,
-    HedgerowWarning,
-    InfiniteValueWarning,
-    UselessRuleWarning,
-)
+from hedgerow._convergence import DivergedWarning
+from hedgerow._warnings import HedgerowWarning, InfiniteValueWarning, UselessRuleWarning
 from hedgerow.ambiguity import Problem
 from hedgerow.certify.value import certify, penalty_needed
 from hedgerow.describe.numbers import number

@@ -111,7 +111,7 @@ class TestCosts:
         [
             (
                 lambda c: c.assign(holding=[-1.0, 1.0]),
-                "holding must not be negative, got -1 in row",
+                "In the table of costs by group, holding must not be negative, got -1 in row 1 of",
             ),
             (lambda c: c[c["store"] == 2], "no costs of store 1: add a row to the table of costs"),
             (lambda c: pd.concat([c, c]), "more than one row of store 1"),
@@ -134,6 +134,26 @@ class TestCosts:
         panel = hr.PanelPolicy(_policy(hr.Newsvendor(H, B)), BY, features=features)
         with pytest.raises(ValueError, match="holding must not be negative, got -2 in row 82 of"):
             panel.fit(table)
+
+    def test_the_row_without_one_is_named(self, sales):
+        table = sales.assign(holding=1.0, stockout=3.0)
+        table.loc[81, "stockout"] = np.nan
+        features = _features(known=("promoted", "holding", "stockout"))
+        panel = hr.PanelPolicy(_policy(hr.Newsvendor(H, B)), BY, features=features)
+        with pytest.raises(ValueError, match="'stockout' has 1 missing value, the first in row 82"):
+            panel.fit(table)
+
+    @pytest.mark.parametrize("ask", ["predict", "losses", "place", "unit_costs"])
+    def test_are_looked_at_when_deciding(self, sales, ask):
+        table = sales.assign(holding=1.0, stockout=3.0)
+        features = _features(known=("promoted", "holding", "stockout"))
+        policy = _policy(hr.Newsvendor(H, B), steps=2)
+        panel = hr.PanelPolicy(policy, BY, features=features, seeds=1).fit(table)
+        made = features.training(table)
+        made.loc[4, "stockout"] = -2.0
+        more = (hr.Lots(6),) if ask == "place" else ()
+        with pytest.raises(ValueError, match="stockout must not be negative, got -2 in row 5 of"):
+            getattr(panel, ask)(made, *more)
 
     def test_a_new_group_without_costs(self, by_group, sales):
         made = _features().training(sales).assign(store=7)
@@ -213,6 +233,25 @@ class TestBadSeries:
         only = hr.PanelPolicy(policy, BY, features=_features(), seeds=1).fit(kept)
         made = _features().training(kept)
         np.testing.assert_array_equal(panel.predict(made), only.predict(made))
+
+    def test_a_column_known_ahead_that_is_not_known_names_its_series(self, sales):
+        bad = sales.assign(promoted=sales["promoted"].astype(float))
+        bad.loc[0, "promoted"] = np.nan  # too early to be learned from
+        bad.loc[(bad["store"] == 2) & (bad["date"] == "2024-03-01"), "promoted"] = np.nan
+        panel = hr.PanelPolicy(_policy(hr.Newsvendor(1.0, 3.0)), BY, features=_features(), seeds=1)
+        words = r"'promoted' has 2 missing values, the first in the row of 2024-03-01 \(store 2"
+        with pytest.raises(ValueError, match=words):
+            panel.fit(bad)
+        with pytest.warns(hr.UnreadableSeriesWarning, match="2 of 4 series"):
+            panel.set_params(bad_series="leave out").fit(bad)
+        assert list(panel.left_out_) == ["store 2, item a", "store 2, item b"]
+
+    def test_a_missing_value_of_a_plain_table_names_row_and_series(self, sales):
+        made = _features().training(sales).drop(columns="date")
+        made.loc[3, "demand"] = np.nan
+        panel = hr.PanelPolicy(_policy(hr.Newsvendor(1.0, 3.0)), BY, seeds=1)
+        with pytest.raises(ValueError, match=r"the first in row 4 \(store 1, item a\)"):
+            panel.fit(made, "demand")
 
     def test_without_features(self, sales):
         made = _features().training(sales).drop(columns="date")

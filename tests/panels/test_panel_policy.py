@@ -184,6 +184,28 @@ def test_mistakes_are_named(sales, settings, asked, sentence):
         _panel(**settings).fit(sales, **asked)
 
 
+def test_group_columns_are_several(sales):
+    panel = hr.PanelPolicy(hr.RobustPolicy(LOSS), by="store")
+    with pytest.raises(
+        ValueError, match=r"by must be a tuple of group columns, such as \('store',"
+    ):
+        panel.fit(sales, "demand")
+
+
+@pytest.mark.parametrize("strategy", ["pooled", "separate"])
+def test_nothing_but_zeros_teaches_nothing(sales, strategy):
+    panel = _panel(strategy, features=_features())
+    with pytest.raises(ValueError, match="Every outcome of every series is 0"):
+        panel.fit(sales.assign(demand=0.0))
+
+
+def test_a_day_is_ordered_for_once(fitted, sales):
+    wanted = sales[sales["date"] == "2024-04-29"].drop(columns="demand").assign(date="2024-04-30")
+    twice = pd.concat([wanted, wanted.iloc[[1]]])
+    with pytest.raises(ValueError, match="Rows 2 and 7 are both of store 1, item b, 2024-04-30: "):
+        fitted.predict(twice, history=sales[sales["date"] < "2024-04-30"])
+
+
 def test_features_by_other_groups_are_refused(sales):
     features = hr.TimeFeatures("date", "demand", by=("store",), lags=(7,))
     with pytest.raises(ValueError, match="by is store, item, but features are made by store"):

@@ -28,8 +28,9 @@ from jaxtyping import PRNGKeyArray
 
 from hedgerow import _checks
 from hedgerow._components import double
+from hedgerow._convergence import InexactValueWarning
 from hedgerow._frames import require_pandas
-from hedgerow._warnings import InexactValueWarning, InfiniteValueWarning
+from hedgerow._warnings import InfiniteValueWarning
 from hedgerow.ambiguity import ERM, Ambiguity, Budget, Problem, Setting
 from hedgerow.certify.admissibility import Need, Ray, smallest_penalty_for
 from hedgerow.certify.best_penalty import best_penalty, used_up

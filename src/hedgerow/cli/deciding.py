@@ -43,10 +43,11 @@ def decide(request: DecideRequest) -> None:
     columns_of = _columns_of_rows
     if is_panel(policy):
         from hedgerow.cli import panels
-        from hedgerow.cli.work import prepare
 
-        prepare()
         if folder:
+            from hedgerow.cli.work import prepare
+
+            prepare()
             panels.decide_folder(policy, request)
             return
         columns_of = panels.decide

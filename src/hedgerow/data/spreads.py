@@ -29,14 +29,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from hedgerow import _checks
 from hedgerow._warnings import OutlierWarning
 from hedgerow.describe.numbers import counted, number
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
 
 MEDIAN, MOST = 0.5, 0.9
 FENCE = 10.0

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
+from hedgerow._frames import require_pandas
 from hedgerow.data.columns import numeric_column
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed
 from hedgerow.panels.series import SeriesKeys
 
 if TYPE_CHECKING:
     import pandas as pd
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True)

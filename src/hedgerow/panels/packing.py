@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from hedgerow._version import __version__
+from hedgerow.panels.described import COSTS, EACH, SCATTER, SERIES
 from hedgerow.panels.many import packed as packed_rules
 from hedgerow.panels.many import policy_of
 from hedgerow.policy_file import packed
 from hedgerow.policy_file.storage import PANEL
-
-SERIES, EACH = "series.", "each."
-SCATTER, COSTS = "scatter", "costs"
 
 
 def packed_panel(panel: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -3,12 +3,13 @@
 pooled      one rule on all rows, outcomes divided by their series' scale     (``rows``)
 refined     the pooled rule, times a shrunken factor for each series          (``refining``)
 separate    one rule for each series, many of them in one program             (``separate``)
+
+Here is learning, and what is asked of losses; how new rows are decided stands in ``deciding``.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,36 +18,39 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import _checks, _row_checks, placing
-from hedgerow._warnings import OutsideWarning
 from hedgerow.data import TimeFeatures, spreads
-from hedgerow.data.ranges import far_outside, names_outside, outside_words, ranges_of
-from hedgerow.data.table_files import require_pandas
-from hedgerow.describe.numbers import counted, listed
+from hedgerow.data.ranges import ranges_of
 from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, located, named_columns
 from hedgerow.lots import Lots, PlacedOrders
+from hedgerow.panels.deciding import (
+    POOLED,
+    REFINED,
+    SEPARATE,
+    STRATEGIES,
+    PanelDecisions,
+    decide_each,
+)
 from hedgerow.panels.engine import Engine
 from hedgerow.panels.judged import Asked, HeldOut, held_out_blocks
 from hedgerow.panels.many import learn_many, policy_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
-from hedgerow.panels.reading import Reader, loss_of_rows, outcomes_of
+from hedgerow.panels.reading import Reader, check_costs, loss_of_rows, outcomes_of
 from hedgerow.panels.refining import refine
 from hedgerow.panels.rows import Panel
 from hedgerow.panels.scatter import scatter_of
-from hedgerow.panels.separate import OneSeries
-from hedgerow.panels.series import STATUSES
+from hedgerow.panels.separate import OneSeries, SeparateRules
 from hedgerow.panels.sound import sound_rows
 from hedgerow.policy_file import storage
 
 if TYPE_CHECKING:
     import pandas as pd
 
-POOLED, REFINED, SEPARATE = STRATEGIES = ("pooled", "refined", "separate")
 REFUSE, LEAVE_OUT = BAD_SERIES = ("refuse", "leave out")
 
 
-class PanelPolicy(BaseEstimator):
+class PanelPolicy(PanelDecisions, BaseEstimator):
     """Decisions for many series: stores × items, each with its own level, all from one table.
 
     Parameters
@@ -113,6 +117,8 @@ class PanelPolicy(BaseEstimator):
 
     table_format_: dict | None = None
     ranges_: np.ndarray | None = None
+    policy_: RobustPolicy | None
+    rules_: SeparateRules | None
 
     def __init__(
         self,
@@ -174,6 +180,8 @@ class PanelPolicy(BaseEstimator):
             censored = None if censored is None else np.asarray(censored)[kept]
         table, outcomes, layout = reader.read(table, y, self.policy.outliers)
         weights = weights if self.features is None else np.ones(len(table))
+        if not np.any(outcomes):
+            raise ValueError("Every outcome of every series is 0: there is nothing to learn.")
         panel = Panel.learn(layout, table, outcomes, reader.costs)
         censored = _row_checks.censored(censored, outcomes[:, None], weights)
         learn = self._learn_each if self.strategy == SEPARATE else self._learn_pooled
@@ -181,55 +189,6 @@ class PanelPolicy(BaseEstimator):
         self.panel_ = panel
         self.outcome_name_ = y if isinstance(y, str) else getattr(self.features, "outcome", None)
         return self
-
-    def predict(self, table: pd.DataFrame, history: pd.DataFrame | None = None) -> np.ndarray:
-        """Decide for every row, (rows,).
-
-        With ``features`` the rows say series, time and what is known by then, and ``history`` holds
-        recent outcomes, as far back as features look (``TimeFeatures.reach``).
-        """
-        check_is_fitted(self, "panel_")
-        made = self.features_for(table, history)
-        if self.ranges_ is not None:
-            told = outside_words(*self._far_outside(made))
-            if told is not None:
-                warnings.warn(told, OutsideWarning, stacklevel=2)
-        return self._decide(made)
-
-    def outside(
-        self, table: pd.DataFrame, history: pd.DataFrame | None = None
-    ) -> list[tuple[str, ...]]:
-        """Return, row by row, the features that are far outside of what was trained on.
-
-        As ``RobustPolicy.outside``; with one rule for all series, features that are counted like
-        outcomes are in shares of a row's level.
-        """
-        made = self.features_for(table, history)
-        if self.ranges_ is None:
-            raise ValueError(
-                "The panel does not know where its training rows lay: its file was written by an "
-                "earlier version, or it was learned from a folder; fit and save it again."
-            )
-        return names_outside(*self._far_outside(made))
-
-    def features_for(
-        self, table: pd.DataFrame, history: pd.DataFrame | None = None
-    ) -> pd.DataFrame:
-        """Return the table with the features that decisions are made by."""
-        check_is_fitted(self, "panel_")
-        if self.features is None:
-            return table
-        if history is None:
-            missing = [name for name in self.features.feature_names if name not in table.columns]
-            if missing:
-                raise ValueError(
-                    f"The table lacks {listed(missing)}; hand over recent rows as `history`, from "
-                    "which they are made."
-                )
-            return table
-        # what a new series lacks is filled in; each with a rule of its own has to have it
-        lacking = "refuse" if self.rules_ is not None else "missing"
-        return self.features.upcoming(history, table, short=lacking)
 
     def place(
         self,
@@ -245,6 +204,7 @@ class PanelPolicy(BaseEstimator):
         Demand is taken to scatter around decisions as it did in training, series by series.
         """
         made = self.features_for(table, history)
+        self.check_costs(made)
         decisions = self._decide(made)[:, None]
         places = self.panel_.keys.places(made)
         errors = self.scatter_[places] * self._scale(made, places)[:, None]
@@ -262,6 +222,7 @@ class PanelPolicy(BaseEstimator):
     def loss_on(self, table: pd.DataFrame) -> Loss:
         """Return the loss of rows with features: what it reads from columns is in place."""
         check_is_fitted(self, "panel_")
+        self.check_costs(table)
         return self._loss_on(self.panel_, table)
 
     def unit_costs(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -302,20 +263,6 @@ class PanelPolicy(BaseEstimator):
         check_is_fitted(self, "panel_")
         storage.write(path, *packed_panel(self))
 
-    @property
-    def series_(self) -> pd.DataFrame:
-        """One row for each series."""
-        check_is_fitted(self, "panel_")
-        panel = self.panel_
-        table = require_pandas().DataFrame(list(panel.keys.values), columns=list(panel.keys.by))
-        table["rows"] = panel.facts.rows
-        table["scale"] = panel.facts.scale
-        table["status"] = [STATUSES[status] for status in panel.facts.status]
-        if self.factors_ is not None:
-            table["factor"] = self.factors_
-        table["loss"] = self.series_loss_
-        return table
-
     # ------------------------------------------------------------------ learning
 
     def _learn_pooled(
@@ -328,8 +275,6 @@ class PanelPolicy(BaseEstimator):
     ) -> None:
         rows = panel.rows(table)
         used = rows.scale > 0
-        if not used.any():
-            raise ValueError("Every outcome of every series is 0: there is nothing to learn.")
         pooled = learn_pooled(
             self.policy,
             rows.contexts[used],
@@ -396,36 +341,28 @@ class PanelPolicy(BaseEstimator):
 
     # ------------------------------------------------------------------ deciding
 
-    def _decide(self, table: pd.DataFrame) -> np.ndarray:
-        panel = self.panel_
-        if self.rules_ is not None:
-            places = panel.keys.places(table)
-            if np.any(places < 0):
-                first = table.iloc[[int(np.argmax(places < 0))]]
-                words = panel.keys.words(type(panel.keys).of(first, panel.keys.by).values[0])
-                raise ValueError(
-                    f"{counted(int(np.sum(places < 0)), 'row')} of series without history, the "
-                    f"first one {words}: each series has a rule of its own here; strategy='pooled' "
-                    "decides for new ones."
-                )
-            return self.rules_.decide(panel.plain(table).to_numpy(np.float64), places)[:, 0]
-        rows = panel.rows(table)
-        decisions = self._pooled_decisions(rows.contexts, rows.scale)
-        if self.factors_ is not None:
-            factors = np.where(rows.places >= 0, self.factors_[rows.places], 1.0)
-            decisions = decisions * factors
-        return decisions
+    @property
+    def _separate(self) -> bool:
+        return self.rules_ is not None
 
-    def _pooled_decisions(self, contexts: pd.DataFrame, scale: np.ndarray) -> np.ndarray:
+    def _check_fitted(self) -> None:
+        check_is_fitted(self, "panel_")
+
+    def check_costs(self, table: pd.DataFrame) -> None:
+        """Say which row has costs that make no sense, the first being 1."""
+        check_costs(self.policy.loss, self.panel_.costs, table)
+
+    def _pooled(self, contexts: pd.DataFrame) -> np.ndarray:
         assert self.policy_ is not None
-        return self.policy_._decided(self.policy_.contexts(contexts)) * scale
+        return self.policy_._decided(self.policy_.contexts(contexts))
 
-    def _far_outside(self, table: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
-        """Which features of these rows are far outside, and what all features are called."""
-        assert self.ranges_ is not None
-        separate = self.rules_ is not None
-        seen = self.panel_.plain(table) if separate else self.panel_.rows(table).contexts
-        return far_outside(self.ranges_, seen.to_numpy(np.float64)), list(map(str, seen.columns))
+    def _each(self, contexts: np.ndarray, places: np.ndarray) -> np.ndarray:
+        rules = self.rules_
+        assert rules is not None
+        if rules.plain_of(0) is None:
+            return rules.decide(contexts, places)[:, 0]
+        fixed = np.where(rules.constant, rules.units["constant"][:, 0], np.nan)
+        return decide_each(rules.plain_of, fixed, contexts, places)
 
     def _scale(self, table: pd.DataFrame, places: np.ndarray) -> np.ndarray:
         """What errors of these rows are counted in."""

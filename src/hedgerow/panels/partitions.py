@@ -32,13 +32,15 @@ from hedgerow.data.encoder import TableEncoder
 from hedgerow.data.table_files import read_table, require_pandas, write_table
 from hedgerow.describe.text import shown
 from hedgerow.lots import error_quantiles
+from hedgerow.panels.deciding import POOLED
+from hedgerow.panels.described import SCENARIOS
 from hedgerow.panels.engine import Engine
 from hedgerow.panels.memory_map import MappedRows, learn_mapped, write_rows
 from hedgerow.panels.packing import packed_panel
-from hedgerow.panels.panel_policy import POOLED, PanelPolicy
+from hedgerow.panels.panel_policy import PanelPolicy
 from hedgerow.panels.reading import Reader
 from hedgerow.panels.rows import Layout, Panel
-from hedgerow.panels.scatter import ENOUGH, SCENARIOS, scatter_of
+from hedgerow.panels.scatter import ENOUGH, scatter_of
 from hedgerow.panels.series import SeriesFacts, SeriesKeys, facts_of_each
 
 Folder = str | os.PathLike[str]
@@ -184,7 +186,7 @@ def _map(
             used = rows.scale > 0
             scaled = outcomes[used] / rows.scale[used]
             write_rows(target, rows.contexts.to_numpy(np.float64)[used], scaled)
-    return (*map(str, panel.encoder.get_feature_names_out()), *panel.codes)
+    return (*panel.plain_names, *panel.codes)
 
 
 def _judge(
@@ -229,16 +231,15 @@ def _together(reader: Reader, files: Sequence[Path], seen: Sequence[Described]) 
     values = [key for each in seen for key in each.keys.values]
     order = sorted(range(len(values)), key=values.__getitem__)
     keys = SeriesKeys(seen[0].keys.by, tuple(values[place] for place in order))
-
     facts = (np.concatenate(each)[order] for each in zip(*(e.facts for e in seen), strict=True))
     columns = [_column(each, files) for each in zip(*(e.columns for e in seen), strict=True)]
     encoder = {
         "most_categories": TableEncoder().most_categories,
-        "columns": [asdict(column) for column in columns],
+        "columns": [asdict(column) | {"values": [*column.values]} for column in columns],
     }
     return Panel(
         seen[0].layout,
-        TableEncoder.from_json(encoder),
+        encoder,
         keys,
         SeriesFacts.of(keys, *facts),
         reader.costs,

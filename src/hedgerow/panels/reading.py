@@ -16,11 +16,12 @@ from hedgerow import _checks, _row_checks
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.table_files import require_pandas
-from hedgerow.describe.numbers import listed
+from hedgerow.describe.numbers import counted, listed
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.panels.costs import GroupCosts
 from hedgerow.panels.rows import Layout
-from hedgerow.panels.typos import mended
+from hedgerow.panels.series import SeriesKeys
+from hedgerow.panels.typos import mended, shown_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +49,8 @@ class Reader:
         costs: Any,
     ) -> Reader:
         """Check what can be told without a table."""
+        if isinstance(by, str):
+            raise ValueError(f"by must be a tuple of group columns, such as ({by!r},); got {by!r}.")
         by = tuple(by)
         if loss.with_thresholds() is not None:
             raise ValueError(
@@ -58,6 +61,7 @@ class Reader:
         if not by or any(not isinstance(name, str) for name in by):
             raise ValueError(f"by must name one or more group columns; got {by!r}.")
         own = None if costs is None else GroupCosts.of(costs, by)
+        _check_groups(loss, own, costs)
         if features is not None:
             _checks.instance("features", features, TimeFeatures, "a hedgerow.TimeFeatures")
             if tuple(features.by) != by:
@@ -86,12 +90,14 @@ class Reader:
         if self.features is None:
             if y is None:
                 raise ValueError("fit needs y, the outcomes or the name of their column.")
+            apart = (y,) if isinstance(y, str) else ()
+            layout = Layout(self.by, self.scaled, self.levels, apart)
+            refuse_missing(table, [*layout.features(table), *apart], self.by)
             outcomes = outcomes_of(table, y)
             if outliers is not None:
                 called = y if isinstance(y, str) else "y"
                 outcomes = mended(table, outcomes, called, self.by, self.by, outliers)
-            apart = (y,) if isinstance(y, str) else ()
-            return table, outcomes, Layout(self.by, self.scaled, self.levels, apart)
+            return table, outcomes, layout
         if y is not None:
             raise ValueError(f"With features, outcomes are the column {self.features.outcome!r}.")
         if outliers is not None:
@@ -105,7 +111,9 @@ class Reader:
         scaled = (*self.features.outcome_features, *self.scaled)
         levels = self.levels or _levels(self.features)
         apart = (self.features.time, self.features.outcome)
-        return made, outcomes, Layout(self.by, scaled, levels, apart)
+        layout = Layout(self.by, scaled, levels, apart)
+        refuse_missing(made, layout.features(made), self.by, self.features.time)
+        return made, outcomes, layout
 
     def _mended(self, table: Any, features: TimeFeatures, outliers: str) -> pd.DataFrame:
         """The table without typos in its outcomes; what is no number is told of later."""
@@ -118,14 +126,54 @@ class Reader:
 
     def _priced(self, table: Any) -> pd.DataFrame:
         """The table with costs of its groups; says which row has costs that make no sense."""
-        table = table if self.costs is None else self.costs.attached(table)
-        names = dict.fromkeys(
-            name for _, column in named_columns(self.loss) for name in column.columns
-        )
-        if names:
-            read = np.column_stack([numeric_column(table, str(name)) for name in names])
-            loss_of_rows(self.loss, read, list(map(str, names))).check_rows(first=1)
-        return table
+        check_costs(self.loss, self.costs, table)
+        return table if self.costs is None else self.costs.attached(table)
+
+
+def _check_groups(loss: Loss, costs: GroupCosts | None, given: Any) -> None:
+    """A table of costs that holds all of them is looked at by itself: its own rows are named."""
+    named = {str(name) for _, each in named_columns(loss) for name in each.columns}
+    if costs is None or not named or not named <= set(costs.names):
+        return
+    try:
+        check_costs(loss, None, given)
+    except ValueError as error:
+        raise ValueError(f"In the table of costs by group, {error}") from None
+
+
+def refuse_missing(
+    table: pd.DataFrame, names: Sequence[str], by: Sequence[str], time: str | None = None
+) -> None:
+    """Say which series lacks a value of these columns, in which row or at what time."""
+    for name in (name for name in names if name in table.columns):
+        missing = table[name].isna().to_numpy()
+        if missing.any():
+            first = table.iloc[[int(np.argmax(missing))]]
+            words = SeriesKeys.of(first, by)
+            where = f"row {int(np.argmax(missing)) + 1:,}"
+            if time is not None:  # rows were made anew, so that their numbers say nothing
+                where = f"the row of {shown_time(first[time].iloc[0])}"
+            raise ValueError(
+                f"Column {name!r} has {counted(int(missing.sum()), 'missing value')}, the first in "
+                f"{where} ({words.words(words.values[0])}); fill in or drop those rows, nothing is "
+                "imputed."
+            )
+
+
+def check_costs(loss: Loss, costs: GroupCosts | None, table: pd.DataFrame) -> None:
+    """Say which row has costs that make no sense, the first being 1; no other column is read."""
+    named = dict.fromkeys(str(name) for _, each in named_columns(loss) for name in each.columns)
+    if named:
+        priced = table if costs is None else costs.attached(table)
+        for name in named:
+            lacking = np.flatnonzero(priced[name].isna() if name in priced.columns else [])
+            if len(lacking):
+                raise ValueError(
+                    f"Column {name!r} has {counted(len(lacking), 'missing value')}, the first in "
+                    f"row {lacking[0] + 1:,}; every row needs its costs."
+                )
+        read = np.column_stack([numeric_column(priced, name) for name in named])
+        loss_of_rows(loss, read, list(named)).check_rows(first=1)
 
 
 def loss_of_rows(loss: Loss, contexts: Float[np.ndarray, "rows d"], names: list[str]) -> Loss:

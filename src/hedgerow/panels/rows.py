@@ -18,21 +18,23 @@ a store that nobody has seen sell is a little of every store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from hedgerow.data.columns import numeric_column
-from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import require_pandas
+from hedgerow._frames import require_pandas
+from hedgerow.data.columns import Column, check_features, encode, from_json, numeric_column
 from hedgerow.panels.costs import GroupCosts
 from hedgerow.panels.series import STATUSES, SeriesFacts, SeriesKeys, scale_of_relatives
 
 if TYPE_CHECKING:
     import pandas as pd
+    from jaxtyping import Float, Int
+
+    from hedgerow.data.encoder import TableEncoder
 
 CODES = ("series_size", "series_spread", "series_zeros")
 """Logarithm of the scale, spread of outcomes over the scale, and share of outcomes that are 0."""
@@ -76,10 +78,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Panel:
-    """What turns a table into rows: columns, encoder, series, what is known of them, costs."""
+    """What turns a table into rows: columns, encoding, series, what is known of them, costs.
+
+    ``encoding`` is what ``TableEncoder.to_json`` tells of the columns.
+    """
 
     layout: Layout
-    encoder: TableEncoder
+    encoding: Mapping[str, Any]
     keys: SeriesKeys
     facts: SeriesFacts
     costs: GroupCosts | None = None
@@ -93,12 +98,31 @@ class Panel:
         costs: GroupCosts | None = None,
     ) -> Panel:
         """Learn it from rows in the order of time."""
+        from hedgerow.data.encoder import TableEncoder  # who only decides need not wait for it
+
         names = layout.features(table)
         if not names:
             raise ValueError("The panel has no columns besides groups and outcome to decide by.")
         keys = SeriesKeys.of(table, layout.by)
         facts = SeriesFacts.measure(outcomes, keys.places(table), keys)
-        return cls(layout, TableEncoder().fit(table[names]), keys, facts, costs)
+        return cls(layout, TableEncoder().fit(table[names]).to_json(), keys, facts, costs)
+
+    @cached_property
+    def encoder(self) -> TableEncoder:
+        """What makes features of columns."""
+        from hedgerow.data.encoder import TableEncoder
+
+        return TableEncoder.from_json(self.encoding)
+
+    @cached_property
+    def _columns(self) -> list[Column]:
+        """What becomes of each column."""
+        return from_json(self.encoding)[1]
+
+    @property
+    def plain_names(self) -> list[str]:
+        """Names of features as ``plain`` makes them."""
+        return [name for column in self._columns for name in column.features]
 
     @property
     def codes(self) -> list[str]:
@@ -121,7 +145,8 @@ class Panel:
 
     def plain(self, table: pd.DataFrame) -> pd.DataFrame:
         """Encoded features as they are, for rules of single series."""
-        return self.encoder.transform(table if self.costs is None else self.costs.attached(table))
+        priced = table if self.costs is None else self.costs.attached(table)
+        return encode(priced, self._columns)
 
     def rows(self, table: pd.DataFrame) -> Rows:
         """Return rows as a pooled rule sees them."""
@@ -178,7 +203,7 @@ class Panel:
         columns = {name: list(value) for name, value in vars(self.layout).items()}
         keys = [list(key) for key in self.keys.values]
         costs = None if self.costs is None else self.costs.to_json()
-        return {**columns, "keys": keys, "encoder": self.encoder.to_json(), "costs": costs}
+        return {**columns, "keys": keys, "encoder": dict(self.encoding), "costs": costs}
 
     @classmethod
     def from_json(
@@ -188,7 +213,8 @@ class Panel:
         columns = {name: tuple(plain[name]) for name in ("by", "scaled", "levels", "apart")}
         keys = SeriesKeys(columns["by"], tuple(tuple(key) for key in plain["keys"]))
         own = None if costs is None else GroupCosts.from_json(plain["costs"], costs)
-        return cls(Layout(**columns), TableEncoder.from_json(plain["encoder"]), keys, facts, own)
+        check_features(from_json(plain["encoder"])[1])
+        return cls(Layout(**columns), plain["encoder"], keys, facts, own)
 
 
 def _like(values: np.ndarray, table: pd.DataFrame) -> pd.Series:

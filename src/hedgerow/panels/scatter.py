@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow.lots import error_quantiles
+from hedgerow.panels.described import SCENARIOS
 
-SCENARIOS = 49
 ENOUGH = 50
 
 
@@ -28,6 +28,8 @@ def scatter_of(
     """Return the errors of every series in units of its scale, and last those of all."""
     used = scale > 0
     made, seen, owner = decisions[used] / scale[used], outcomes[used] / scale[used], places[used]
+    if not used.any():  # nothing was ever sold, nor decided
+        return np.zeros((series + 1, SCENARIOS))
     errors = np.tile(error_quantiles(made, seen, SCENARIOS), (series + 1, 1))
     order = np.argsort(owner, kind="stable")
     cuts = np.cumsum(np.bincount(owner, minlength=series))[:-1]

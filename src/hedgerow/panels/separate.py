@@ -28,6 +28,7 @@ from hedgerow.data import TrainingTable, Units
 from hedgerow.data.units import FARTHEST_DECIDED as FARTHEST
 from hedgerow.fitting import Keys, Parts
 from hedgerow.losses import along
+from hedgerow.plain import PlainPolicy
 from hedgerow.programs import program
 from hedgerow.rules import FittedRule, Start
 from hedgerow.rules.base import build_rule
@@ -89,6 +90,14 @@ class SeparateRules:
     def rule_of(self, place: int) -> FittedRule:
         """Rule of one series."""
         return jax.tree_util.tree_map(lambda leaf: jnp.asarray(leaf[place]), self.rule)
+
+    def plain_of(self, place: int) -> PlainPolicy | None:
+        """One series' rule and units with NumPy alone; None if its kind does not offer that."""
+        own = {name: values[place] for name, values in self.units.items()}
+        rule = jax.tree_util.tree_map(lambda leaf: np.asarray(leaf)[place], self.rule).plain()
+        if rule is None:
+            return None
+        return PlainPolicy(own["x_centre"], own["x_factor"], own["z_unit"], rule)
 
     def decide(
         self, contexts: Float[np.ndarray, "rows d"], places: Int[np.ndarray, " rows"]

@@ -25,15 +25,15 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int
 
+from hedgerow._frames import require_pandas
 from hedgerow.data.columns import labels_of
 from hedgerow.data.spreads import Spreads
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from jaxtyping import Float, Int
 
 SHRINK = 4.0
 """Rows that the relatives' scale counts for."""

@@ -84,7 +84,7 @@ def _sentence(
     look = "looks like a typo" if len(found) == 1 else "look like typos"
     cases = []
     for row, (low, high) in list(found.items())[:NAMED]:
-        whose = ", ".join(f"{name} {_shown(table[name].iloc[row])}" for name in columns)
+        whose = ", ".join(f"{name} {shown_time(table[name].iloc[row])}" for name in columns)
         cases.append(
             f"{number(values[row])} in row {row + 1:,} ({whose}), where the others of its series "
             f"lie between {number(low)} and {number(high)}"
@@ -93,5 +93,6 @@ def _sentence(
     return f"{counted(len(found), 'value')} of {called} {look}: {'; '.join(cases)}{more}."
 
 
-def _shown(value: object) -> str:
+def shown_time(value: object) -> str:
+    """A day as it is written, anything else as text."""
     return f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)

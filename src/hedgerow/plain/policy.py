@@ -43,9 +43,9 @@ class PlainPolicy:
     unit: np.ndarray
     rule: PlainRule
 
-    def decide(self, contexts: np.ndarray) -> np.ndarray:
-        """Decisions (rows, decisions) for contexts (rows, features)."""
-        return by_blocks(self._block, contexts, len(self.unit))
+    def decide(self, contexts: np.ndarray, block: int = BLOCK) -> np.ndarray:
+        """Decisions (rows, decisions) for contexts (rows, features), so many rows at once."""
+        return by_blocks(self._block, contexts, len(self.unit), block)
 
     def _block(self, contexts: np.ndarray) -> np.ndarray:
         moved = contexts - self.centre[:, None]
@@ -54,17 +54,20 @@ class PlainPolicy:
 
 
 def by_blocks(
-    function: Callable[[np.ndarray], np.ndarray], contexts: np.ndarray, decisions: int
+    function: Callable[[np.ndarray], np.ndarray],
+    contexts: np.ndarray,
+    decisions: int,
+    size: int = BLOCK,
 ) -> np.ndarray:
     """Apply a function of blocks, rows last, to contexts (rows, features); (rows, decisions)."""
     found = np.empty((len(contexts), decisions))
-    starts = range(0, len(contexts), BLOCK)
+    starts = range(0, len(contexts), size)
 
     def decide(start: int) -> None:
-        some = contexts[start : start + BLOCK]
-        block = np.zeros((contexts.shape[1], BLOCK))
+        some = contexts[start : start + size]
+        block = np.zeros((contexts.shape[1], size))
         block[:, : len(some)] = some.T
-        found[start : start + BLOCK] = function(block)[:, : len(some)].T
+        found[start : start + size] = function(block)[:, : len(some)].T
 
     workers = _workers()
     if len(starts) < SHARED or workers == 1:

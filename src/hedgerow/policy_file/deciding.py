@@ -47,6 +47,10 @@ class _Unknown(Exception):
     """Something that is not read here."""
 
 
+UNREADABLE = (_Unknown, Wrong, ValueError, TypeError, KeyError, AttributeError, IndexError)
+"""What whatever is not as it should be ends in."""
+
+
 @dataclass(frozen=True)
 class _Set:
     """A decision set: its map in the user's units, and how many numbers the rule's arrays keep."""
@@ -66,17 +70,36 @@ def plain_policy(arrays: Mapping[str, np.ndarray], about: dict[str, Any]) -> Pla
             schema.check(arrays, about, schema.FOR_DECIDING)
             _check_names(about["policy"], about["ambiguity"])
             _check_columns(about)
-            units = {name: arrays[f"units.{name}"] for name in schema.UNITS}
-            unit = units["z_unit"]
-            loss = about["policy"]["loss"]
-            if set(loss) != {"component", "parameters"} or loss["component"] not in SETS:
-                return None
-            found = SETS[loss["component"]](loss["parameters"], about["outcomes"])
-            onto = _in_units(found, units["constant"], unit)
-            rule = _rule(arrays, about, onto)
-    except (_Unknown, Wrong, ValueError, TypeError, KeyError, AttributeError, IndexError):
+            return _policy(arrays, about)
+    except UNREADABLE:
         return None
-    return PlainPolicy(units["x_centre"], units["x_factor"], unit, rule)
+
+
+def plain_of_series(
+    arrays: Mapping[str, np.ndarray], about: Described, place: int
+) -> PlainPolicy | None:
+    """Return the policy of one series, likewise, from arrays of all (units and rules).
+
+    ``about`` is the description that all have in common, which has been seen to be right.
+    """
+    own = {name: values[place] for name, values in arrays.items()}
+    try:
+        with np.errstate(all="ignore"):
+            return _policy(own, {**about, "status": "step limit"})
+    except UNREADABLE:
+        return None
+
+
+def _policy(arrays: Mapping[str, np.ndarray], about: Described) -> PlainPolicy:
+    """Units and rule."""
+    units = {name: arrays[f"units.{name}"] for name in schema.UNITS}
+    unit = units["z_unit"]
+    loss = about["policy"]["loss"]
+    if set(loss) != {"component", "parameters"} or loss["component"] not in SETS:
+        raise _Unknown
+    found = SETS[loss["component"]](loss["parameters"], about["outcomes"])
+    onto = _in_units(found, units["constant"], unit)
+    return PlainPolicy(units["x_centre"], units["x_factor"], unit, _rule(arrays, about, onto))
 
 
 def _check_names(*described: Any) -> None:
@@ -107,7 +130,7 @@ def _check_columns(about: Described) -> None:
 # --------------------------------------------------------------------------- decision sets
 
 
-def _array(value: Any) -> np.ndarray:
+def array_of(value: Any) -> np.ndarray:
     """An array or a number, as ``parts.describe`` writes it."""
     if isinstance(value, dict) and "array" in value:
         return np.array([_number(item) for item in value["array"]]).reshape(value["shape"])
@@ -126,7 +149,7 @@ def _set(described: Any) -> _Set:
         maps = tuple(part for one in parts for part in one.parts())
         return _Set(Joined(maps), tuple(leaf for one in parts for leaf in one.leaves))
     if kind == "hedgerow.Box" and len(arguments) == 2:
-        given = (np.atleast_1d(_array(end)) for end in arguments)
+        given = (np.atleast_1d(array_of(end)) for end in arguments)
         low, high = (np.array(end) for end in _checks.bounds("Box", *given))
         if low.ndim != 1:
             raise _Unknown
@@ -176,7 +199,7 @@ def _portfolio(parameters: Described, outcomes: int) -> _Set:
 def _max_affine(parameters: Described, outcomes: int) -> _Set:
     """The set that the loss was given, or else all numbers, as many as its slopes say."""
     if parameters["decision_set"] is None:
-        return _Set(_sized("hedgerow.Free", _array(parameters["decision_slope"]).shape[1]))
+        return _Set(_sized("hedgerow.Free", array_of(parameters["decision_slope"]).shape[1]))
     return _declared(parameters, outcomes)
 
 

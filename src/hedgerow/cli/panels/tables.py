@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,13 @@ from hedgerow.cli.asking_options import (
     ReportRequest,
 )
 from hedgerow.cli.reading import read
-from hedgerow.data import TimeFeatures
-from hedgerow.data.columns import labels_of, numeric_column
+from hedgerow.data.columns import labels_of
 from hedgerow.describe.numbers import counted, listed
-from hedgerow.losses import named_columns
-from hedgerow.panels import PanelPolicy
-from hedgerow.panels.reading import loss_of_rows
-from hedgerow.panels.series import SeriesKeys
+from hedgerow.panels.series import QUIET, STATUSES, SeriesKeys
+
+if TYPE_CHECKING:
+    from hedgerow.data import TimeFeatures
+    from hedgerow.panels import PanelPolicy
 
 Asking = DecideRequest | EvaluateRequest | ExplainRequest | ReportRequest
 """What may name a table of recent outcomes."""
@@ -102,13 +102,8 @@ def check_rows(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
 
 def check_costs(panel: PanelPolicy, table: pd.DataFrame, path: Path) -> None:
     """Say which row has costs that make no sense, the first being 1."""
-    loss, group_costs = panel.policy.loss, panel.panel_.costs
-    named = dict.fromkeys(str(name) for _, each in named_columns(loss) for name in each.columns)
-    if named:
-        with told_of(path):
-            priced = table if group_costs is None else group_costs.attached(table)
-            read = np.column_stack([numeric_column(priced, name) for name in named])
-            loss_of_rows(loss, read, list(named)).check_rows(first=1)
+    with told_of(path):
+        panel.check_costs(table)
 
 
 def rows_of(features: TimeFeatures, keys: SeriesKeys, table: pd.DataFrame) -> pd.MultiIndex:
@@ -163,6 +158,20 @@ def new_series(panel: PanelPolicy, table: pd.DataFrame) -> str | None:
     return (
         f"{counted(len(new), 'row')} of {several} ({keys.words(found.values[0])}): decided by what "
         "all series have in common."
+    )
+
+
+def quiet_series(panel: PanelPolicy, table: pd.DataFrame) -> str | None:
+    """A sentence on rows of series that had long sold nothing; None if there are none."""
+    panel_ = panel.panel_
+    keys, places = panel_.keys, panel_.keys.places(table)
+    retired = (places >= 0) & (panel_.facts.status[places] == STATUSES.index("retired"))
+    if not np.any(retired):
+        return None
+    words = keys.words(keys.values[places[int(np.argmax(retired))]])
+    return (
+        f"{counted(int(retired.sum()), 'row')} of series whose last {QUIET} outcomes in training "
+        f"were 0, the first {words}: leave out what is not sold any more."
     )
 
 
