@@ -15,7 +15,8 @@ from hedgerow import cli
 from hedgerow.cli import composing, deciding, work
 from hedgerow.cli.commands import app
 from hedgerow.cli.options import NominalKind
-from hedgerow.data.table_files import read_table, write_table
+from hedgerow.data.table_files import read_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.describe.numbers import number
 from hedgerow.fitting import Parts
 

@@ -13,7 +13,7 @@ from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.commands import app
 from hedgerow.cli.panel_options import default_windows
 from hedgerow.cli.panels.trial import LAST_WEEK, POLICY, WEEKDAY_QUANTILE, put_to_the_test
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.describe.numbers import number, percent
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})

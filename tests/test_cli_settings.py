@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.cli import building, composing, settings
 from hedgerow.cli.cost_options import ContextsAre, Norm
 from hedgerow.cli.options import FitRequest
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from tests.test_cli import call, flat, history
 
 COSTS = ["--holding", "1", "--stockout", "3"]

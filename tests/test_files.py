@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from hedgerow._files import check_target, whole_file
 from hedgerow.cli.commands import app
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.plots.style import save_figure
 
 

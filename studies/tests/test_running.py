@@ -18,7 +18,7 @@ from studies.tests.toy import Broken, Deadly, Toy, computed
 
 import hedgerow
 import hedgerow_studies
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow_studies import running, versions
 from hedgerow_studies.cells import Cells
 from hedgerow_studies.paper.catalogue import catalogue

@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import read_table, write_table
+from hedgerow.data.table_files import read_table
+from hedgerow.data.table_writing import write_table
 
 TABLE = pd.DataFrame(
     {

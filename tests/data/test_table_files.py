@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.data import table_sizes
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import read_table, without_formulas, write_table
+from hedgerow.data.table_files import read_table
+from hedgerow.data.table_writing import without_formulas, write_table
 
 PACKED = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(5000)))
 

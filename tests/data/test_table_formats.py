@@ -9,8 +9,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.data import table_sizes
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import csv_text, read_formatted, write_table
+from hedgerow.data.table_files import read_formatted
 from hedgerow.data.table_format import TableFormat
+from hedgerow.data.table_writing import csv_text, write_table
 
 GERMAN = "store;date;sold;price\n1;20.11.2026;12;1.234,50\n1;01.12.2026;10,5;3,20\n"
 

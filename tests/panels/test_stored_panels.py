@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow import stored
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.policy_file import describe, storage
 from hedgerow.policy_file.row_costs import fair_costs, reads_columns
 from hedgerow.stored.panel import StoredPanel

@@ -21,11 +21,11 @@ import numpy as np
 from sklearn.base import clone
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
 from hedgerow._warnings import OutlierWarning, WideRadiusWarning, unsaid
 from hedgerow.ambiguity import InfeasibleRadiusError, Moves, Problem
 from hedgerow.certify.reaching import with_radius
 from hedgerow.certify.value import certify
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.display import Display
 from hedgerow.describe.names import feature_names, outcome_names
 from hedgerow.describe.numbers import number, percent

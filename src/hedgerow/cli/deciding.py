@@ -14,13 +14,8 @@ from hedgerow.cli.columns import features_of
 from hedgerow.cli.loading import load_stored, refuse_history
 from hedgerow.cli.reading import read_found, remembered
 from hedgerow.cli.screen import print_csv, say
-from hedgerow.data.table_files import (
-    check_table_target,
-    csv_text,
-    runs_formulas,
-    without_formulas,
-    write_table,
-)
+from hedgerow.data.table_kinds import runs_formulas
+from hedgerow.data.table_writing import check_table_target, csv_text, without_formulas, write_table
 from hedgerow.stored import is_panel
 
 if TYPE_CHECKING:

@@ -44,9 +44,7 @@ from hedgerow.cli.settings import write_settings
 from hedgerow.cli.time_order import time_order
 from hedgerow.data.columns import numeric_column
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import (
-    check_table_target,
-)
+from hedgerow.data.table_writing import check_table_target
 from hedgerow.describe.names import training_words
 from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.parts import settings_words

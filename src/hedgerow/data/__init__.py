@@ -15,7 +15,8 @@ if TYPE_CHECKING:
         Nominal,
         NominalDistribution,
     )
-    from hedgerow.data.table_files import read_table, write_table
+    from hedgerow.data.table_files import read_table
+    from hedgerow.data.table_writing import write_table
     from hedgerow.data.time_features import TimeFeatures
     from hedgerow.data.training_table import Batch, TrainingTable
     from hedgerow.data.units import Units
@@ -25,7 +26,8 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "encoder": "TableEncoder",
         "nominal": "AdaptedNominal EmpiricalNominal NeighbourNominal Nominal NominalDistribution",
-        "table_files": "read_table write_table",
+        "table_files": "read_table",
+        "table_writing": "write_table",
         "time_features": "TimeFeatures",
         "training_table": "Batch TrainingTable",
         "units": "Units",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow._frames import require_pandas
-from hedgerow.data.table_format import ISO, TableFormat
+from hedgerow.data.table_format import ISO, PLAIN, TableFormat
 from hedgerow.data.written_dates import WrittenDates, dates_in, order_of
 from hedgerow.data.written_numbers import (
     WrittenNumbers,
@@ -26,8 +26,6 @@ from hedgerow.data.written_numbers import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PLAIN = TableFormat()
 
 
 def needs_text(table: pd.DataFrame, asked: TableFormat) -> bool:

@@ -1,4 +1,4 @@
-"""Table files: CSV, Excel and Parquet in and out, whole or not at all, or one sentence why not.
+"""Tables in: CSV, Excel and Parquet files, or one sentence why not.
 
 A file is measured before it is read (``table_sizes``), so that a small one cannot fill the memory.
 How it writes columns, numbers and dates is found out, or asked for (``table_format``).
@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._files import check_target, whole_file
 from hedgerow._frames import require_pandas
-from hedgerow.data.interpreting import PLAIN, interpreted, needs_text
-from hedgerow.data.table_format import DAY_FIRST, MONTH_FIRST, YEAR_FIRST, TableFormat
+from hedgerow.data.interpreting import interpreted, needs_text
+from hedgerow.data.table_format import PLAIN, TableFormat
+from hedgerow.data.table_kinds import by_suffix, require_openpyxl
 from hedgerow.data.table_sizes import (
     check_size,
     check_workbook,
@@ -33,18 +33,6 @@ from hedgerow.describe.text import quoted, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "check_readable",
-    "check_table_target",
-    "is_csv",
-    "read_formatted",
-    "read_table",
-    "require_pandas",
-    "without_formulas",
-    "write_table",
-]
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-"""What spreadsheet programs take for the beginning of a formula."""
 MOST_COLUMNS = 100_000
 MOST_LETTERS = 200
 """Letters that a column's name may have: it is printed, and is part of its features' names."""
@@ -107,7 +95,7 @@ def read_formatted(
     What is asked for has to hold; what is remembered decides what the file leaves open.
     """
     path = check_readable(path)
-    read = _by_suffix(path, _read_csv, _read_parquet, _read_excel)
+    read = by_suffix(path, _read_csv, _read_parquet, _read_excel)
     table, found = read(path, asked, remembered)
     if len(table.columns) == 0:
         raise ValueError(f"{shown(path)} is empty.")
@@ -124,106 +112,12 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{shown(path)} is a folder, not a table.")
-    _by_suffix(path, None, None, None)
+    by_suffix(path, None, None, None)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {shown(path)}.")
     if not path.is_file():
         raise OSError(f"{shown(path)} is no regular file; save the table as one.")
     return path
-
-
-def write_table(
-    table: pd.DataFrame, path: str | os.PathLike[str], form: TableFormat = PLAIN
-) -> None:
-    """Write a table as CSV, Excel or Parquet, by its suffix, whole or not at all.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        What is written, without its index.
-    path : path
-        File to write; one that is there is replaced.
-    form : TableFormat
-        How CSV is written: separator, decimal mark and order of dates; by default as programs
-        expect it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import hedgerow as hr
-    >>> hr.data.write_table(pd.DataFrame({"order": [12, 7]}), "orders.csv")
-    >>> list(hr.data.read_table("orders.csv")["order"])
-    [12, 7]
-    """
-    path = Path(path)
-    text, workbook = partial(_to_csv, table, form), partial(_to_excel, table)
-    write = _by_suffix(path, text, partial(table.to_parquet, index=False), workbook)
-    with whole_file(path) as temporary:
-        write(temporary)
-
-
-def csv_text(table: pd.DataFrame, form: TableFormat = PLAIN) -> str:
-    """Return a table as CSV in a format."""
-    return _to_csv(table, form, None)
-
-
-DATE_FORMATS = {DAY_FIRST: "%d.%m.%Y", MONTH_FIRST: "%m/%d/%Y", YEAR_FIRST: "%Y/%m/%d"}
-
-
-def _to_csv(table: pd.DataFrame, form: TableFormat, target: Any) -> Any:
-    days = DATE_FORMATS.get(form.dates or "")
-    if days is not None:
-        table = table.copy(deep=False)
-        for name, column in table.items():
-            if require_pandas().api.types.is_datetime64_any_dtype(column):
-                whole = (column.dropna().dt.normalize() == column.dropna()).all()
-                table[name] = column.dt.strftime(days if whole else f"{days} %H:%M")
-    return table.to_csv(target, index=False, sep=form.separator or ",", decimal=form.decimal or ".")
-
-
-def _to_excel(table: pd.DataFrame, target: Any) -> None:
-    _require_openpyxl()
-    with Path(target).open("wb") as file:
-        table.to_excel(file, index=False, engine="openpyxl")
-
-
-def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts no spreadsheet program takes for formulas.
-
-    A text, or a column's name, that begins with one of = + - @, a tab or a carriage return gets an
-    apostrophe before it, unless it is a number; numbers and dates stay as they are.
-    """
-    types = require_pandas().api.types
-    changed = table.copy(deep=False)
-    for name, column in table.items():
-        if not (types.is_numeric_dtype(column.dtype) or types.is_datetime64_any_dtype(column)):
-            changed[name] = column.astype(object).map(_as_text, na_action="ignore")
-    return changed.rename(columns=_as_text)
-
-
-def _as_text(value: Any) -> Any:
-    if not isinstance(value, str) or len(value) < 2 or not value.startswith(FORMULA_SIGNS):
-        return value
-    try:
-        float(value)
-    except ValueError:
-        return f"'{value}"
-    return value
-
-
-def check_table_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Raise what ``write_table`` would raise for this path; worth asking before long work."""
-    _by_suffix(check_target(path, overwrite=overwrite), None, None, None)
-
-
-def is_csv(path: str | os.PathLike[str]) -> bool:
-    """Whether a table at this path is CSV, packed or not."""
-    return _by_suffix(Path(path), True, False, False)
-
-
-def runs_formulas(path: str | os.PathLike[str]) -> bool:
-    """Whether whoever opens a table at this path may take text for formulas: CSV and Excel."""
-    return _by_suffix(Path(path), True, False, True)
 
 
 def _read_csv(
@@ -359,7 +253,7 @@ def _read_excel(
     path: Path, asked: TableFormat, remembered: TableFormat
 ) -> tuple[pd.DataFrame, TableFormat]:
     """Read one sheet: names in its first line that holds anything, cells with what was computed."""
-    _require_openpyxl()
+    require_openpyxl()
     check_workbook(path)
     pandas = require_pandas()
     with _sentences_of(path, "Excel"), warnings.catch_warnings():
@@ -397,16 +291,6 @@ def _sheet(sheets: list[str], asked: str | int) -> str | None:
     return sheets[number - 1] if 1 <= number <= len(sheets) else None
 
 
-def _require_openpyxl() -> None:
-    try:
-        import openpyxl  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "Excel files need openpyxl, which is not installed: pip install 'hedgerow[excel]'; or "
-            "save the table as CSV."
-        ) from None
-
-
 def _refuse_sheet(path: Path, asked: TableFormat) -> None:
     if asked.sheet is not None:
         raise ValueError(f"{shown(path)} has no sheets: leave sheet={asked.sheet!r} out.")
@@ -420,18 +304,3 @@ def _sentences_of(path: Path, kind: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(f"{shown(path)} cannot be read as {kind}: {shown(reason)}.") from None
-
-
-def _by_suffix(path: Path, text: Any, parquet: Any, workbook: Any) -> Any:
-    name = path.name.lower()
-    if name.removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
-        return text
-    if name.endswith((".parquet", ".pq")):
-        return parquet
-    if name.endswith(".xlsx"):
-        return workbook
-    if name.endswith((".xls", ".xlsm", ".xlsb", ".ods")):
-        raise ValueError(f"{shown(path)} is of a kind that is not read; save it as .xlsx or .csv.")
-    raise ValueError(
-        f"{shown(path)} must end in .csv, .xlsx or .parquet, so that its format is known."
-    )

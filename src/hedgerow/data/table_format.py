@@ -155,3 +155,7 @@ class TableFormat:
 
 def _shown(sign: Any) -> str:
     return {"\t": "tabs", " ": "spaces"}.get(str(sign), f"'{sign}'")
+
+
+PLAIN = TableFormat()
+"""As programs expect a table, and whatever a file leaves open."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data.table_files import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.describe.text import quoted, shown

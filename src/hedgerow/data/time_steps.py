@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
 from hedgerow.data.look_alikes import ISO_DATE
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import listed
 from hedgerow.describe.text import quoted
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
 from hedgerow._warnings import ShortSeriesWarning
 from hedgerow.data import time_grid
-from hedgerow.data.table_files import require_pandas
 from hedgerow.data.time_grid import LongTable, SeriesNames, TimeGrid
 from hedgerow.data.time_steps import checked_names
 from hedgerow.data.time_windows import Past, outcomes_ahead

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow._progress import Report, objective_words, stages
 from hedgerow.data import TimeFeatures
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.datasets import load_bakery
 from hedgerow.demo.figures import Facts, facts_of, promise_of
 from hedgerow.demo.telling import tell

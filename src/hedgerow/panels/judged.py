@@ -20,9 +20,9 @@ from jaxtyping import Float, Int
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._frames import require_pandas
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.certify.held_out import Asked, HeldOut, blocks_of, split, warn_of_seen
-from hedgerow.data.table_files import require_pandas
 from hedgerow.panels.reading import outcomes_of
 from hedgerow.panels.series import SeriesKeys
 from hedgerow.panels.typos import mended

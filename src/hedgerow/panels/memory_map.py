@@ -26,9 +26,9 @@ from jaxtyping import Float
 
 from hedgerow import fitting, judging
 from hedgerow._files import whole_file
+from hedgerow._frames import require_pandas
 from hedgerow.ambiguity import Problem
 from hedgerow.data import NominalDistribution, TrainingTable
-from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts
 from hedgerow.losses import parameters

@@ -26,10 +26,12 @@ import numpy as np
 
 from hedgerow import _checks
 from hedgerow._files import whole_file
+from hedgerow._frames import require_pandas
 from hedgerow._version import NUMERICS
 from hedgerow.data.columns import CATEGORY, Column
 from hedgerow.data.encoder import TableEncoder
-from hedgerow.data.table_files import read_table, require_pandas, write_table
+from hedgerow.data.table_files import read_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.describe.text import shown
 from hedgerow.lots import error_quantiles
 from hedgerow.panels.deciding import POOLED

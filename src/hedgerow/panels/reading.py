@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks, _row_checks
+from hedgerow._frames import require_pandas
 from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
-from hedgerow.data.table_files import require_pandas
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.losses import Loss, along, located, named_columns
 from hedgerow.panels.costs import GroupCosts

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._frames import require_pandas
 from hedgerow.data.columns import dates_of
-from hedgerow.data.table_files import require_pandas
 
 SLIPS = 0.01
 OFTEN, FEWEST_MONTHS = 4, 3

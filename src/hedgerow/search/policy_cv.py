@@ -24,12 +24,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hedgerow import _checks, _row_checks
 from hedgerow._components import listed
+from hedgerow._frames import require_pandas
 from hedgerow._progress import reporter
 from hedgerow._warnings import OutlierWarning, VacuousCausalityWarning
 from hedgerow.ambiguity import ERM, Ambiguity
 from hedgerow.certify.value import RobustValue
 from hedgerow.data import Nominal, spreads
-from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy
 from hedgerow.fitting import Parts, pose
 from hedgerow.losses import Loss, along, located

@@ -18,7 +18,8 @@ from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.panels.tables import new_series
 from hedgerow.cli.panels.trial import POLICY, SPOKEN, Trial, put_to_the_test
 from hedgerow.cli.screen import print_facts, print_rows, say
-from hedgerow.data.table_files import is_csv, without_formulas, write_table
+from hedgerow.data.table_kinds import is_csv
+from hedgerow.data.table_writing import without_formulas, write_table
 from hedgerow.describe.numbers import counted, number, percent
 from hedgerow.panels import PanelPolicy
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from hedgerow._frames import require_pandas
 from hedgerow.data.columns import numeric_column
-from hedgerow.data.table_files import require_pandas
 from hedgerow.data.time_steps import TimeStep
 from hedgerow.describe.numbers import listed
 from hedgerow.losses import Loss

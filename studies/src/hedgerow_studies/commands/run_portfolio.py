@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow._files import whole_file
 from hedgerow.cli.screen import counting, print_facts, print_rows
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.plots import save_figure
 from hedgerow_studies.portfolio import (
     USUAL,

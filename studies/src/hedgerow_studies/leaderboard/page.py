@@ -17,7 +17,7 @@ import pandas as pd
 
 from hedgerow._files import whole_file
 from hedgerow._version import NUMERICS
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.plots import save_figure
 from hedgerow.plots.style import COLOURS, GREY, INK, style
 from hedgerow_studies.leaderboard.contest import Entry, Plan, courses

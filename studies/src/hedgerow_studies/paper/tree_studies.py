@@ -24,9 +24,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from hedgerow import explain
+from hedgerow._frames import require_pandas
 from hedgerow.ambiguity import Ambiguity
 from hedgerow.data.nominal import Nominal
-from hedgerow.data.table_files import require_pandas
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain import Importance
 from hedgerow.losses import MeanVariance

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data.table_files import read_table, require_pandas
+from hedgerow._frames import require_pandas
+from hedgerow.data.table_files import read_table
 
 if TYPE_CHECKING:
     import pandas as pd

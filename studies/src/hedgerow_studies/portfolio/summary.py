@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow import metrics
-from hedgerow.data.table_files import require_pandas
+from hedgerow._frames import require_pandas
 from hedgerow.losses import PortfolioLoss
 from hedgerow_studies.portfolio.backtest import DIVERGED, Outcome
 from hedgerow_studies.portfolio.market import Market

@@ -20,7 +20,7 @@ import pandas as pd
 
 from hedgerow._files import whole_file
 from hedgerow._version import NUMERICS, __version__
-from hedgerow.data.table_files import write_table
+from hedgerow.data.table_writing import write_table
 from hedgerow.plots import save_figure
 from hedgerow_studies.paper.pages.study_page import Page, markdown_table
 from hedgerow_studies.paper.study import Row, Study
