@@ -94,19 +94,23 @@ def synthetic(table: Table, problem: str, name: str) -> Page:
 def agreement(
     table: Table, problem: str, method: str, score: str, rule: str = "forest"
 ) -> tuple[str, str, str]:
-    """At how many sizes a rerun mean agrees with the published one, of how many, and the bias."""
-    near, gaps = 0, []
+    """At how many sizes a rerun mean agrees with the published one, of how many, and the bias.
+
+    A size with a single draw has no standard error to compare with, and is not counted.
+    """
+    near, counted, gaps = 0, 0, []
     for (rows, features), part in _of(table, method, rule).groupby(PLACE):
         ours, printed = mean_of(part[score]), _printed(problem, method, rows, features, rule)
         gap = ours.value - printed.value
         near += bool(abs(gap) <= NEAR * math.hypot(ours.error, printed.error))
+        counted += not math.isnan(ours.error)
         gaps.append(gap)
-    return str(near), str(len(gaps)), number(float(np.mean(gaps)), sign=True)
+    return str(near), str(counted), number(float(np.mean(gaps)), sign=True)
 
 
 def mean_of(values: Any) -> published.Mean:
-    """Mean and standard error; that of a single draw is not known and taken for 0."""
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    """Mean and standard error; that of a single draw is not known."""
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return published.Mean(float(values.mean()), float(error))
 
 
@@ -162,7 +166,7 @@ def _lowest(shares: Table) -> str:
         gap = pair[f"loss_{method}"] - pair["loss"]
         mean, share = mean_of(gap), pair[f"excess_{method}"].mean() / pair["excess"].mean()
         said.append(
-            f"- {method}: {number(mean.value, sign=True)} ± {number(mean.error)}, lower in "
+            f"- {method}: {_said(mean, sign=True)}, lower in "
             f"{int((gap < 0).sum())} of {len(gap)} draws, {100 * share:.0f} % of the excess over "
             "the exact oracle"
         )
@@ -217,8 +221,13 @@ def _networks(table: Table, problem: str) -> list[str]:
 def _with_error(values: Any) -> str:
     if values.empty:
         return "–"
-    mean = mean_of(values)
-    return f"{number(mean.value)} ± {number(mean.error)}"
+    return _said(mean_of(values))
+
+
+def _said(mean: published.Mean, *, sign: bool = False) -> str:
+    """A mean, with its standard error where that is known."""
+    value = number(mean.value, sign=sign)
+    return value if math.isnan(mean.error) else f"{value} ± {number(mean.error)}"
 
 
 def _printed(problem: str, method: str, rows: Any, features: Any, rule: str) -> published.Mean:
@@ -274,7 +283,7 @@ def _scatter(table: Table, problem: str) -> Any:
                 for (n, d), own in part.groupby(PLACE)
             ]
             across, up = ([pair[side].value for pair in pairs] for side in (0, 1))
-            errors = [[NEAR * pair[side].error for pair in pairs] for side in (0, 1)]
+            errors = [np.nan_to_num([NEAR * pair[side].error for pair in pairs]) for side in (0, 1)]
             ax.errorbar(
                 across, up, xerr=errors[0], yerr=errors[1], fmt="o", ms=3.5, lw=0.8,
                 color=COLOURS[0],
