@@ -240,14 +240,18 @@ def calibrate(
             raise ValueError(f"confidence is understood with method='blocks'; got {method!r}.")
     model = with_radius(ambiguity or policy.given_, 1.0)
     contexts = policy.contexts(X)
-    outcomes = policy.outcomes(Y, contexts)
-    policy.tell_typos(contexts, outcomes)
-    if held_out != "given":
-        if policy.alone() is not policy:
+    if policy.alone() is not policy:
+        if held_out != "given":
             raise ValueError(
                 f"held_out={held_out!r} would train the last step of a pipeline without the "
                 "others: give rows that it was not trained on, with held_out='given'."
             )
+        X, policy = contexts, policy.alone()  # what the other steps made
+        if hasattr(policy, "feature_names_in_"):
+            X = require_pandas().DataFrame(contexts, columns=policy.feature_names_in_)
+    outcomes = policy.outcomes(Y, contexts)
+    policy.tell_typos(contexts, outcomes)
+    if held_out != "given":
         _checks.count("folds", folds, 2)
     needed = conformal.needed(level, confidence) if method == "blocks" else 1
     labels = block_labels(len(contexts), horizon, blocks, needed, held_out, folds)
