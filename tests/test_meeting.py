@@ -1,5 +1,7 @@
 """Where Python meets tables and pipelines: every question takes what people have in hand."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,9 +81,12 @@ class TestPipelines:
     def test_are_calibrated_on_rows_given(self, pipeline):
         X, y = table()
         X, known = X[["warmth"]], pipeline[:-1].transform(X[["warmth"]])
-        whole = hr.calibrate(pipeline, X, y, level=0.8, horizon=10)
-        alone = hr.calibrate(pipeline[-1], known, y, level=0.8, horizon=10)
-        assert whole.promise == pytest.approx(alone.promise)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", hr.SeenRowsWarning)  # which matters to nobody here
+            whole = hr.calibrate(pipeline, X, y, level=0.8, horizon=10)
+            alone = hr.calibrate(pipeline[-1], known, y, level=0.8, horizon=10)
+        assert (whole.promise, whole.radius) == pytest.approx((alone.promise, alone.radius))
 
 
 class TestReport:
@@ -125,3 +130,41 @@ class TestColumns:
         X["day"] = X["day"].dt.strftime("%d.%m.%Y")
         with pytest.raises(ValueError, match="dayfirst=True"):
             learned(X, y)
+
+
+class TestResults:
+    """What a session shows: a few words, and a table on request."""
+
+    def test_routes(self, policy):
+        X, _ = table()
+        found = hr.explain.routes(policy, X[:2])
+        assert repr(found).startswith("Routes of 2 rows")
+        frame = found.to_frame()
+        mixed = (frame["probability"] * frame["decision"]).groupby(frame["row"]).sum()
+        trees = frame["tree"].nunique()
+        np.testing.assert_allclose(mixed / trees, policy.predict(X[:2]), rtol=1e-6)
+
+    def test_certificates(self, policy):
+        X, _ = table()
+        found = hr.explain.certificate(policy, X[:1], 0.1)
+        frame = found.to_frame()
+        assert list(frame.columns) == ["decision", "low", "high"]
+        assert frame["low"][0] <= policy.predict(X[:1])[0] <= frame["high"][0]
+        assert "high" in repr(found)
+        assert "<table>" in found._repr_html_()
+
+    def test_orders(self, policy):
+        X, _ = table()
+        found = policy.place(X, hr.Lots(6))
+        assert repr(found).startswith("90 orders")
+        assert len(repr(found).splitlines()) < 15
+        np.testing.assert_array_equal(found.to_frame()["order"], found.orders)
+
+    def test_inventory_by_group(self):
+        summary = hr.metrics.inventory_summary(
+            [5, 5, 4], [3, 6, 4], holding=1, stockout=3, groups=["a", "b", "a"]
+        )
+        frame = summary.to_frame()
+        assert list(frame["group"]) == ["a", "b"]
+        assert list(frame["rows"]) == [2, 1]
+        np.testing.assert_allclose(frame["mean_cost"], [1.0, 3.0])

@@ -153,7 +153,7 @@ class LearnedPolicy(BaseEstimator):
             return
         told = " ".join(one.sentence for one in odd)
         if self.outliers == "error":
-            raise ValueError(f"{told} Correct or remove them, or let outliers be 'warn'.")
+            raise ValueError(f"{told} Correct or remove them, or set outliers to 'warn'.")
         usual = ~np.any([one.rows for one in odd], axis=0) & (weights > 0)
         told += " Such values are counted as they are"
         if usual.any():

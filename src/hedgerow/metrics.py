@@ -22,6 +22,7 @@ from jaxtyping import Shaped
 
 from hedgerow import _checks
 from hedgerow._columns import column, grouped, per_row
+from hedgerow._frames import require_pandas
 
 __all__ = [
     "InventoryFigures",
@@ -163,9 +164,6 @@ class InventoryFigures(NamedTuple):
 class InventorySummary(NamedTuple):
     """How orders did, by group and in total.
 
-    ``pandas.DataFrame(summary.by_group._asdict())`` is a table of the groups, in the order of
-    ``groups``.
-
     Examples
     --------
     >>> summary = inventory_summary([5, 5], [3, 6], holding=1, stockout=3)
@@ -176,6 +174,15 @@ class InventorySummary(NamedTuple):
     groups: Shaped[np.ndarray, "groups ..."]
     by_group: InventoryFigures
     total: InventoryFigures
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row per group, and what the groups are called first."""
+        names = np.asarray(self.groups).reshape(len(self.groups), -1)
+        single = names.shape[1] == 1
+        called = {
+            "group" if single else f"group {j + 1}": column for j, column in enumerate(names.T)
+        }
+        return require_pandas().DataFrame(called | self.by_group._asdict())
 
 
 def fill_rate(orders: Any, demand: Any) -> float:

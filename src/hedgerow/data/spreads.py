@@ -115,13 +115,13 @@ def mend(
         return values
     sentence = _sentence(kind, values, ordinary, typos, names)
     if outliers == "error":
-        raise ValueError(f"{sentence} Correct or remove them, or let outliers be 'warn' or 'clip'.")
+        raise ValueError(f"{sentence} Correct or remove them, or set outliers to 'warn' or 'clip'.")
     if outliers == "clip":
         warnings.warn(f"{sentence} They were clipped.", OutlierWarning, stacklevel=4)
         return np.clip(values, ordinary.low, ordinary.high)
     warnings.warn(
-        f"{sentence} They are kept as they are, but take no part in scales; correct them, or let "
-        "outliers be 'clip' or 'error'.",
+        f"{sentence} They are kept as they are, but take no part in scales; correct them, or set "
+        "outliers to 'clip' or 'error'.",
         OutlierWarning,
         stacklevel=4,
     )

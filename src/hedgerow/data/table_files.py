@@ -72,7 +72,7 @@ def read_table(
     --------
     >>> from pathlib import Path
     >>> import hedgerow as hr
-    >>> _ = Path("sales.csv").write_text("day;sold\\n24.12.2025;10,5\\n27.12.2025;8\\n")
+    >>> _ = Path("sales.csv").write_text("day;sold\n24.12.2025;10,5\n27.12.2025;8\n")
     >>> table = hr.data.read_table("sales.csv")
     >>> table.attrs["read_as"]
     "Read with ';' between columns, ',' as decimal mark, and dates as day.month.year."

@@ -14,11 +14,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display, Facts
+from hedgerow.describe.numbers import counted
 from hedgerow.explain.lens import trees_of
 
 
-@dataclass(frozen=True)
-class Routes:
+@dataclass(frozen=True, repr=False)
+class Routes(Display):
     """Probabilities of all routes of all trees, for each row.
 
     Attributes
@@ -31,6 +34,23 @@ class Routes:
 
     probabilities: Float[np.ndarray, "rows trees leaves"]
     decisions: Float[np.ndarray, "trees leaves k"]
+
+    def _heading(self) -> str:
+        return f"Routes of {counted(len(self.probabilities), 'row')}"
+
+    def _facts(self) -> Facts:
+        _, trees, leaves = self.probabilities.shape
+        return [("trees", f"{trees:,}, with {counted(leaves, 'route')} each")]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row for each row, tree and leaf, all counted from 0."""
+        row, tree, leaf = np.indices(self.probabilities.shape).reshape(3, -1)
+        table = {"row": row, "tree": tree, "leaf": leaf, "probability": self.probabilities.ravel()}
+        several = self.decisions.shape[2] > 1
+        for k in range(self.decisions.shape[2]):
+            name = f"decision {k + 1}" if several else "decision"
+            table[name] = self.decisions[tree, leaf, k]
+        return require_pandas().DataFrame(table)
 
     def order(self) -> Int[np.ndarray, "rows trees leaves"]:
         """Leaves of each tree, the most probable first."""

@@ -9,7 +9,7 @@ compared with the gradient at x plus the largest possible curvature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Float
 
 from hedgerow import _checks
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display
 from hedgerow.describe.numbers import listed, number
 from hedgerow.describe.parts import offered
 from hedgerow.explain.lens import Lens, lens_of
@@ -97,8 +99,8 @@ def lipschitz(policy: Any) -> ForestConstants:
     return policy_constants(policy)
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Display):
     """What a decision cannot leave while its inputs stay within reach of x.
 
     Attributes
@@ -118,6 +120,18 @@ class Certificate:
     high: Float[np.ndarray, " k"]
     change: Float[np.ndarray, " d"]
     names: tuple[str, ...]
+
+    def _heading(self) -> str:
+        return "What decisions cannot leave while features move so far"
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        ends = zip(self.decision, self.low, self.high, strict=True)
+        return ["decision", "low", "high"], [tuple(map(number, each)) for each in ends]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row per decision."""
+        table = {"decision": self.decision, "low": self.low, "high": self.high}
+        return require_pandas().DataFrame(table)
 
     @property
     def bound(self) -> Float[np.ndarray, " k"]:

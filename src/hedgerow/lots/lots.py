@@ -23,6 +23,7 @@ which makes z the optimum of the problem without lots: as s → 0, the order ten
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,6 +33,9 @@ from jaxtyping import Float
 from hedgerow import _checks
 from hedgerow._columns import column, per_row, refuse
 from hedgerow._components import Component
+from hedgerow._frames import require_pandas
+from hedgerow.describe.display import Display
+from hedgerow.describe.numbers import counted, number
 from hedgerow.lots.scenario_costs import (
     EQUAL,
     Column,
@@ -51,8 +55,8 @@ _SLACK = 1e-12
 """Quotients this near to a whole number are that number: 0.3 holds three lots of 0.1."""
 
 
-@dataclass(frozen=True)
-class PlacedOrders:
+@dataclass(frozen=True, repr=False)
+class PlacedOrders(Display):
     """Orders, and what it costs that only these could be placed.
 
     Attributes
@@ -69,6 +73,20 @@ class PlacedOrders:
     wanted: Column
     wanted_cost: Column
     expected_cost: Column
+
+    def _heading(self) -> str:
+        return counted(len(self.orders), "order")
+
+    def _rows(self) -> tuple[list[str], list[Sequence[str]]]:
+        headings = ["order", "wanted", "expected cost"]
+        lines = zip(self.orders, self.wanted, self.expected_cost, strict=True)
+        return headings, [tuple(map(number, each)) for each in lines]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row per order."""
+        table = {"order": self.orders, "wanted": self.wanted}
+        costs = {"wanted_cost": self.wanted_cost, "expected_cost": self.expected_cost}
+        return require_pandas().DataFrame(table | costs)
 
     @property
     def rounding_cost(self) -> Column:

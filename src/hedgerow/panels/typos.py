@@ -49,14 +49,14 @@ def mended(
         return values
     told = _sentence(table, values, called, columns, found)
     if outliers == "error":
-        raise ValueError(f"{told} Correct or remove them, or let outliers be 'warn' or 'clip'.")
+        raise ValueError(f"{told} Correct or remove them, or set outliers to 'warn' or 'clip'.")
     if outliers == "clip":
         warnings.warn(f"{told} Clipped to that range.", OutlierWarning, stacklevel=4)
         moved, places = values.copy(), list(found)
         moved[places] = np.clip(values[places], *np.array(list(found.values())).T)
         return moved
     warnings.warn(
-        f"{told} Nothing was changed; correct it, or let outliers be 'clip' or 'error'.",
+        f"{told} Nothing was changed; correct it, or set outliers to 'clip' or 'error'.",
         OutlierWarning,
         stacklevel=4,
     )
