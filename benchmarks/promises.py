@@ -3,6 +3,7 @@
     python -m benchmarks.promises newsvendor [--histories 1000] [--rows 100 400] [--features 5 20]
     python -m benchmarks.promises bakery
     python -m benchmarks.promises curve
+    python -m benchmarks.promises panel
     python -m benchmarks.promises report
 
 Cells go to benchmarks/results/promises/*.json as they are done; whoever starts again goes on.
@@ -147,7 +148,7 @@ def report_newsvendor():
 def main():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("newsvendor", "bakery", "curve", "report"))
+    parser.add_argument("part", choices=("newsvendor", "bakery", "curve", "panel", "report"))
     parser.add_argument("--histories", type=int, default=1000)
     parser.add_argument("--rows", type=int, nargs="+", default=[100, 400])
     parser.add_argument("--features", type=int, nargs="+", default=[5, 20])
@@ -162,6 +163,10 @@ def main():
         from benchmarks.promised_curve import curve
 
         curve(FOLDER)
+    elif asked.part == "panel":
+        from benchmarks.promised_weeks import weeks
+
+        weeks()
     else:
         from benchmarks.promised_curve import report_curve
         from benchmarks.promised_months import report

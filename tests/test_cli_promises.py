@@ -1,6 +1,7 @@
 """The commands radii and watch, and radii that ``fit`` finds."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -95,3 +96,18 @@ def test_a_panel_is_watched(panel):
     done = RUN.invoke(app, ["radii", "p.hedgerow", "past.csv"])
     assert done.exit_code == 1
     assert "no one radius" in " ".join(done.output.split())
+
+
+@pytest.mark.slow
+def test_a_short_table_tells_how_a_decision_may_turn_out(folder):
+    """Too few rows for residuals by default, so that the nominal would know no new context."""
+    done = RUN.invoke(app, [*FIT[:-2], "-o", "p.hedgerow"])
+    assert done.exit_code == 0, done.output
+    told = " ".join(
+        RUN.invoke(app, ["explain", "p.hedgerow", "new.csv", "--row", "3"]).output.split()
+    )
+    usual, worst = (
+        float(re.search(pattern, told).group(1))
+        for pattern in (r"may cost (\S+) on average", r"at worst (\S+) within the hedge")
+    )
+    assert 0 < usual < worst

@@ -154,3 +154,20 @@ def test_contexts_may_be_looked_at_in_part(policy):
     np.testing.assert_allclose(few.by_context, whole.by_context[[1, 4]], rtol=1e-12)
     share = policy.problem(X, Y).nominal.context_mass
     assert whole.by_context @ share == pytest.approx(whole.value, rel=1e-12)
+
+
+def test_shapes_are_worked_out_once_for_data_of_one_kind(policy, monkeypatch):
+    """Values in between trace nothing, so a second one of its kind need not wait."""
+    real, traced = moments._around_one, []
+
+    def counted(*arguments):
+        traced.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(moments, "_around_one", counted)
+    values = [
+        hr.robust_value(policy, X, times * Y, ambiguity=hr.KL(0.8)).value
+        for times in (1.0, 1.1, 1.2)
+    ]
+    assert len(set(values)) == 3
+    assert len(traced) <= 2  # of the nominal, and of the model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,10 +25,11 @@ from hedgerow.cli.panels.explaining import of_panel
 from hedgerow.cli.reading import read
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines
 from hedgerow.describe.names import decision_names
-from hedgerow.describe.numbers import counted, listed, number, percent
+from hedgerow.describe.numbers import listed, number, percent
 from hedgerow.describe.parts import Missing
 from hedgerow.estimator import RobustPolicy
 from hedgerow.explain.lens import lens_of
+from hedgerow.forecasts import ResidualNominal
 from hedgerow.panels import PanelPolicy
 
 MOST_BACKGROUND = 2000
@@ -181,7 +183,7 @@ def _print_stability(asked: Explained, place: int, decision: int) -> None:
 
 def _print_at_worst(asked: Explained, place: int) -> None:
     """How bad this decision can turn out, where the table says what happened on other rows."""
-    policy, names = asked.policy, asked.policy.outcome_names_
+    policy, names = _telling(asked.policy), asked.policy.outcome_names_
     if asked.units is not None or not names or any(name not in asked.shown for name in names):
         return
     Y = asked.shown[names].to_numpy(float)
@@ -194,13 +196,22 @@ def _print_at_worst(asked: Explained, place: int) -> None:
                 policy, asked.X[known], Y[known], at=asked.X.iloc[[place]], tolerance=1e-2
             )
     except ValueError as error:
-        why = str(error)
-        if policy.nominal is None:  # chosen by the number of rows
-            why = f"{counted(int(known.sum()), 'other row')} of the table do not tell enough"
-        print_facts([("at worst", f"not known: {why}")])
+        print_facts([("at worst", f"not known: {error}")])
         return
     usual = f"{number(found.nominal)} on average, by what the other rows of the table say"
     print_facts([("may cost", usual), ("at worst", f"{number(found.value)} within the hedge")])
+
+
+def _telling(policy: Any) -> Any:
+    """The policy with a nominal that says what may happen in a context, where none was asked for.
+
+    Few rows would be taken as they are, which tells nothing of a context that is new.
+    """
+    if policy.nominal is not None:
+        return policy
+    telling = copy.copy(policy)  # the policy itself stays as it is
+    telling.nominal = ResidualNominal()
+    return telling
 
 
 def _certain(asked: Explained, place: int, decision: int) -> str:
