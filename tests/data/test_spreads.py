@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.data import spreads
 from hedgerow.data.spreads import Spreads, mend
 
 RETURNS = Path(__file__).parents[3] / "shared" / "data" / "returns.csv.gz"
@@ -165,3 +166,15 @@ def test_no_stock_return_looks_like_a_typo(days):
     windows = [returns[start : start + days] for start in starts]
     assert any(not measured(window).within(window).all() for window in windows)
     assert max(map(named, windows)) == 0
+
+
+@given(
+    st.lists(st.booleans(), min_size=2, max_size=200),
+    st.sampled_from([(0.0, 1.0), (-1.0, 0.0), (1.0, 2.0), (-3.0, 5.0), (0.1, 0.3)]),
+)
+def test_columns_of_two_values_are_counted_to_the_same_end(which, ends):
+    values, mass = np.where(which, *ends), np.full(len(which), 1 / len(which))
+    if values.min() < values.max():
+        assert spreads._of_two(values, mass) == spreads._of_many(values, mass)
+        assert spreads._of_two(np.append(values, 0.7), np.append(mass, mass[0])) is None
+        assert spreads._of_two(values, mass * np.arange(len(mass))) is None

@@ -219,3 +219,18 @@ class TestModules:
 def test_a_precision_that_is_none(tmp_path):
     with pytest.raises(ValueError, match="float64, float32, got 'float16'"):
         write_onnx(tmp_path / "p", policy_of(built(hr.Affine(), hr.Free(1))), {}, "float16")
+
+
+def test_trees_that_see_the_same_features_share_them():
+    """One product for all of them decides as one for each, whose features are in another order."""
+    rng = np.random.default_rng(0)
+    weights, biases = rng.normal(size=(3, 7, 4)), rng.normal(size=(3, 7))
+    leaves, u = rng.normal(size=(3, 8, 1)), rng.normal(size=(6, 50))
+    seen = np.tile([0, 2, 3, 5], (3, 1))
+    alike = Trees(weights, biases, leaves, 0.7, seen)
+    turned, other = weights.copy(), seen.copy()
+    turned[1], other[1] = weights[1][:, ::-1], seen[1][::-1]
+    each = Trees(turned, biases, leaves, 0.7, other)
+    assert alike._alike
+    assert not each._alike
+    np.testing.assert_allclose(alike.decide(u), each.decide(u), rtol=1e-12)

@@ -48,6 +48,8 @@ JUST_BELOW = 1e-9
 """Off a quantile's level, so that rounding does not decide between two neighbours."""
 MANY = 2**20
 """Numbers from which on columns are measured two at a time."""
+FEW = 64
+"""Rows that a column is looked at by first."""
 USUAL = 16.0
 """Spreads of training that later rows may lie off: about what a Gaussian's fence is."""
 NAMED = 5
@@ -226,13 +228,7 @@ def _column(values: np.ndarray, mass: np.ndarray) -> tuple[float, float, float, 
     lowest, highest = values.min(), values.max()
     if lowest == highest:
         return float(lowest), 0.0, float(lowest), float(highest)
-    middle = _quantile(values, mass, MEDIAN)
-    apart = np.abs(values - middle)
-    elsewhere = (apart > 0) & (mass > 0)
-    if middle != 0 and _quantile(apart, mass, MOST) == 0:
-        most = abs(middle)
-    else:
-        most = _quantile(apart[elsewhere], mass[elsewhere], MOST)
+    middle, most = _of_two(values, mass) or _of_many(values, mass)
     low, high = middle - FENCE * most, middle + FENCE * most
     inside = (values >= low) & (values <= high)
     if not inside.all():
@@ -244,10 +240,45 @@ def _column(values: np.ndarray, mass: np.ndarray) -> tuple[float, float, float, 
     return float(centre), float(deviation), low, high
 
 
+def _of_many(values: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
+    """The median of a column, and how far most values are from it that are elsewhere."""
+    middle = _quantile(values, mass, MEDIAN)
+    apart = np.abs(values - middle)
+    elsewhere = (apart > 0) & (mass > 0)
+    if middle != 0 and _quantile(apart, mass, MOST) == 0:
+        return middle, abs(middle)
+    return middle, _quantile(apart[elsewhere], mass[elsewhere], MOST)
+
+
+def _of_two(values: np.ndarray, mass: np.ndarray) -> tuple[float, float] | None:
+    """The same, counted instead of sorted, where rows count alike and have one of two values.
+
+    So have the columns that say which store or which weekday it is, most of a panel's.
+    """
+    low, high = float(values.min()), float(values.max())
+    for some in (values[:FEW], values):  # most other columns are told by a few rows
+        at_low = some == low
+        if not np.all(at_low | (some == high)):
+            return None
+    if mass.min() != mass.max() or not mass[0] > 0:
+        return None
+    lower = int(at_low.sum())
+    middle = low if lower > _place(len(values), MEDIAN) else high
+    there = lower if middle == low else len(values) - lower
+    if middle != 0 and there > _place(len(values), MOST):
+        return middle, abs(middle)
+    return middle, high - low
+
+
+def _place(rows: int, level: float) -> int:
+    """Where a quantile stands among so many rows that count alike."""
+    return max(int(np.ceil((level - JUST_BELOW) * rows)) - 1, 0)
+
+
 def _quantile(values: np.ndarray, mass: np.ndarray, level: float) -> float:
     """The least value with at least this share of the mass at or below it."""
-    level -= JUST_BELOW
     if mass.min() == mass.max():
-        place = max(int(np.ceil(level * len(values))) - 1, 0)
+        place = _place(len(values), level)
         return float(np.partition(values, place)[place])
+    level -= JUST_BELOW
     return float(np.quantile(values, level, weights=mass, method="inverted_cdf"))

@@ -9,6 +9,7 @@ and one product over all leaves makes decisions of them. τ = 0: gates are open 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,11 @@ class Trees:
         """Gates on a route."""
         return self.leaves.shape[1].bit_length() - 1
 
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether all trees see the same features, such as all but those that never varied."""
+        return self.features is not None and bool(np.all(self.features == self.features[0]))
+
     def decide(self, u: np.ndarray) -> np.ndarray:
         """Decisions (decisions, rows) for contexts (features, rows)."""
         gates = self._gates(u if self.scores is None else self.scores @ u)
@@ -96,8 +102,9 @@ class Trees:
     def _gates(self, u: np.ndarray) -> np.ndarray:
         """Probability of turning left (trees, gates, rows)."""
         trees, gates, seen = self.weights.shape
-        if self.features is None:
-            logits = (self.weights.reshape(-1, seen) @ u).reshape(trees, gates, -1)
+        if self.features is None or self._alike:
+            known = u if self.features is None else u[self.features[0]]
+            logits = (self.weights.reshape(-1, seen) @ known).reshape(trees, gates, -1)
         else:
             logits = np.matmul(self.weights, u[self.features])
         logits += self.biases[:, :, None]
