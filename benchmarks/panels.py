@@ -29,8 +29,8 @@ from scipy.stats import t
 import hedgerow as hr
 from benchmarks.real_series import REHEARSED, STOCKOUTS
 from benchmarks.real_series_report import cost, weekly
-from hedgerow.panels.rows import Layout
-from hedgerow.panels.rows import Panel as PanelRows
+from hedgerow.panels.scaled_rows import Layout
+from hedgerow.panels.scaled_rows import Panel as PanelRows
 from hedgerow_studies.cells import Cells
 from hedgerow_studies.running import Engine, compute
 from hedgerow_studies.trials.real_series import AGREED, Panel, reported

@@ -10,8 +10,8 @@ from rich.console import Console
 
 import hedgerow as hr
 from hedgerow import demo
-from hedgerow.demo import figures, telling
-from hedgerow.demo.figures import Month, Saving
+from hedgerow.demo import findings, telling
+from hedgerow.demo.findings import Month, Saving
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_changed_months_are_chosen_by_sales_alone(result, orders):
     sales = sales[sales["store"].isin(orders["store"])]
     by_month = sales.groupby(sales["date"].dt.to_period("M"))["demand"].sum()
     ratio = by_month[-12:].to_numpy() / by_month[-24:-12].to_numpy()
-    largest = np.sort(np.argsort(-np.abs(np.log(ratio)))[: figures.CHANGED])
+    largest = np.sort(np.argsort(-np.abs(np.log(ratio)))[: findings.CHANGED])
     assert [month.change for month in months] == pytest.approx((ratio - 1)[largest].tolist())
 
 
@@ -135,7 +135,7 @@ def test_changed_months_are_said_whichever_way_they_came_out(gaps, expected):
 
 
 def test_the_costliest_tenth_within_a_radius():
-    share = figures._tenth_within(0.05)
+    share = findings._tenth_within(0.05)
     divergence = share * np.log(share / 0.1) + (1 - share) * np.log((1 - share) / 0.9)
     assert share > 0.1
     assert divergence == pytest.approx(0.05, rel=1e-9)

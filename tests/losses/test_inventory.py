@@ -122,7 +122,7 @@ def test_stocks_are_counted_like_demand():
 
 def test_pool_and_enumeration_agree(monkeypatch):
     whole = example(5)
-    monkeypatch.setattr("hedgerow.losses.recourse.engine.ENUMERATION_LIMIT", 10)
+    monkeypatch.setattr("hedgerow.losses.recourse.values.ENUMERATION_LIMIT", 10)
     loss = example(5)
     z, y = rows(5, 300)
     assert not loss.recourse.enumerated

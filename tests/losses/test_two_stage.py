@@ -239,7 +239,7 @@ def test_sparse_matrices_are_welcome():
 
 
 def test_a_pool_is_prepared_on_given_rows(monkeypatch):
-    monkeypatch.setattr("hedgerow.losses.recourse.engine.ENUMERATION_LIMIT", 1)
+    monkeypatch.setattr("hedgerow.losses.recourse.values.ENUMERATION_LIMIT", 1)
     loss = newsvendor()
     assert not loss.recourse.enumerated
     z, y = rows(30)

@@ -17,12 +17,12 @@ from hedgerow.cli.commands import app
 from hedgerow.describe.numbers import number
 from hedgerow.describe.page_form import PageForm
 from hedgerow.report import sentences, write_report
-from hedgerow.report.costs import costs_of
+from hedgerow.report.compared_costs import costs_of
 from hedgerow.report.html import embedded, page
 from hedgerow.report.inputs import inputs_of
 from hedgerow.report.live import chosen_rows
-from hedgerow.report.scenario import _feature, scenario_of
 from hedgerow.report.subject import Subject
+from hedgerow.report.worst_world import _feature, scenario_of
 from tests.report.conftest import invented
 from tests.rules.outside import Tanh, in_ball
 
@@ -301,7 +301,7 @@ class TestScenario:
             raise kind("The robust value is infinite.")
 
         policy, X, Y = small
-        monkeypatch.setattr("hedgerow.report.scenario.certify", refuse)
+        monkeypatch.setattr("hedgerow.report.worst_world.certify", refuse)
         monkeypatch.setattr(policy, "ambiguity", hr.KL(1.0))
         scenario = scenario_of(Subject.read(policy, X, Y), np.ones(3))
         assert "The robust value is infinite." in scenario.trouble

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, fixed_point, forms, sinkhorn
+from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, fixed_point, sinkhorn, sweeps
 from tests.transport.measures import (
     causality_error,
     check_feasible,
@@ -160,8 +160,8 @@ def test_large_epsilon_tends_to_the_product_of_marginals(solver, grid):
 
 
 FORMS = {
-    causal_sinkhorn: (forms.CausalGrid, forms.CausalCloud),
-    sinkhorn: (forms.PlainGrid, forms.PlainCloud),
+    causal_sinkhorn: (sweeps.CausalGrid, sweeps.CausalCloud),
+    sinkhorn: (sweeps.PlainGrid, sweeps.PlainCloud),
 }
 
 
@@ -187,13 +187,13 @@ def test_grid_and_cloud_forms_agree(solver, whole, epsilon):
 def test_each_form_is_chosen_where_it_belongs(solver):
     rng = np.random.default_rng(6)
     grids = (cloud(rng, 20, 20, grid=True), cloud(rng, 20, 20, grid=True))
-    assert type(forms.form(solver(*grids, 1.0)._problem, 1.0)) is FORMS[solver][0]
+    assert type(sweeps.form(solver(*grids, 1.0)._problem, 1.0)) is FORMS[solver][0]
     clouds = (cloud(rng, 60, 150), cloud(rng, 60, 150))
-    assert type(forms.form(solver(*clouds, 1.0)._problem, 1.0)) is FORMS[solver][1]
+    assert type(sweeps.form(solver(*clouds, 1.0)._problem, 1.0)) is FORMS[solver][1]
     # One outcome per target context: causal plans are plain ones of contexts.
     singles = DiscreteMeasure(rng.normal(size=200), rng.normal(size=200))
     result = causal_sinkhorn(clouds[0], singles, 0.5)
-    assert type(forms.form(result._problem, 0.5)) is forms.PlainCloud
+    assert type(sweeps.form(result._problem, 0.5)) is sweeps.PlainCloud
     check_feasible(result.plan, clouds[0], singles, 1e-8)
     assert causality_error(result.plan, clouds[0], singles) <= 1e-9
 
@@ -245,7 +245,7 @@ def test_a_tiny_epsilon_converges_on_a_grid(solver):
 def test_acceleration_saves_sweeps_and_keeps_the_answer():
     source, target = gaussian_grids(40)
     result = causal_sinkhorn(source, target, 0.1)
-    sweep = forms.CausalGrid(result._problem, 0.1).sweep
+    sweep = sweeps.CausalGrid(result._problem, 0.1).sweep
     log_mass = np.log(result._problem.target.mass)
     log_scaling, error, sweeps = log_mass, 1.0, 0
     while error > 1e-8:

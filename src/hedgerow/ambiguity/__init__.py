@@ -21,7 +21,7 @@ from hedgerow.ambiguity.penalised import (
     PenalisedAmbiguity,
 )
 from hedgerow.ambiguity.problem import Problem
-from hedgerow.ambiguity.radii import Calibrated, Moves, RadiusWish, Usual
+from hedgerow.ambiguity.radius_wishes import Calibrated, Moves, RadiusWish, Usual
 from hedgerow.ambiguity.reductions import LogOfMean, LogReduction, Mean, MeanOfLogs, Reduction, Risk
 from hedgerow.ambiguity.reweighting import Reweighting
 from hedgerow.ambiguity.sinkhorn import Sinkhorn

@@ -30,7 +30,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from hedgerow._components import ABSENT, Component
 from hedgerow._warnings import HedgerowWarning
-from hedgerow.ambiguity.radii import Moves, RadiusWish
+from hedgerow.ambiguity.radius_wishes import Moves, RadiusWish
 from hedgerow.ambiguity.reductions import Reduction
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.data.training_table import Batch

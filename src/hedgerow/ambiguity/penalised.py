@@ -20,7 +20,7 @@ from scipy.stats import chi2
 
 from hedgerow import _checks
 from hedgerow.ambiguity.base import Ambiguity, Budget, Setting
-from hedgerow.ambiguity.radii import CERTAIN, RadiusWish, wish_of
+from hedgerow.ambiguity.radius_wishes import CERTAIN, RadiusWish, wish_of
 from hedgerow.data import NominalDistribution, Units
 from hedgerow.losses import Loss
 

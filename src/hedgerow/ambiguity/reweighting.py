@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 
 from hedgerow.ambiguity.base import Ambiguity, Batch, Perturbed, Setting, Tilt
 from hedgerow.ambiguity.penalised import PenalisedAmbiguity
-from hedgerow.ambiguity.radii import Moves
+from hedgerow.ambiguity.radius_wishes import Moves
 from hedgerow.ambiguity.reductions import Reduction, Risk
 from hedgerow.data import NominalDistribution
 

@@ -20,7 +20,7 @@ from hedgerow._components import ABSENT
 from hedgerow._warnings import HedgerowWarning, VacuousCausalityWarning
 from hedgerow.ambiguity.base import Kernels
 from hedgerow.ambiguity.penalised import InadmissiblePenaltyError, PenalisedAmbiguity
-from hedgerow.ambiguity.radii import CERTAIN, Moves
+from hedgerow.ambiguity.radius_wishes import CERTAIN, Moves
 from hedgerow.ambiguity.supports import (
     INTEGERS,
     STILL,

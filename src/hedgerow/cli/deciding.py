@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow._warnings import OutsideWarning
 from hedgerow.cli.asking_options import DecideRequest
-from hedgerow.cli.columns import features_of
 from hedgerow.cli.loading import load_stored, refuse_history
+from hedgerow.cli.named_columns import features_of
 from hedgerow.cli.reading import read_found, remembered
 from hedgerow.cli.screen import print_csv, say
 from hedgerow.data.table_kinds import runs_formulas

@@ -18,9 +18,9 @@ from hedgerow._files import check_target
 from hedgerow._warnings import HedgerowWarning
 from hedgerow.certify.value import robust_value
 from hedgerow.cli.asking_options import ExplainRequest
-from hedgerow.cli.columns import features_of
 from hedgerow.cli.explained import Explained
 from hedgerow.cli.loading import load_stored
+from hedgerow.cli.named_columns import features_of
 from hedgerow.cli.panels.explaining import of_panel
 from hedgerow.cli.reading import read
 from hedgerow.cli.screen import console, ink, leave_gap, print_facts, say, say_lines

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._files import check_target, whole_file
 from hedgerow.certify.radii import radius_menu
 from hedgerow.cli.asking_options import RadiiRequest, WatchRequest
-from hedgerow.cli.columns import features_of, outcomes_of
 from hedgerow.cli.loading import load_policy, load_stored
+from hedgerow.cli.named_columns import features_of, outcomes_of
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.reading import read
 from hedgerow.cli.screen import counting, leave_gap, print_facts, print_rows, say

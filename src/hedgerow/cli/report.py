@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from hedgerow.cli.asking_options import ReportRequest
-from hedgerow.cli.columns import outcomes_of
 from hedgerow.cli.loading import load_policy, load_stored
+from hedgerow.cli.named_columns import outcomes_of
 from hedgerow.cli.panels.tables import (
     check_rows,
     chosen_series,

@@ -17,16 +17,6 @@ from hedgerow.certify.value import RobustValue
 from hedgerow.cli import panels
 from hedgerow.cli.asking_options import EvaluateRequest
 from hedgerow.cli.choosing import choose
-from hedgerow.cli.columns import (
-    censored_facts,
-    censored_in,
-    chosen_columns,
-    column_facts,
-    columns_read,
-    features_of,
-    matching,
-    outcomes_of,
-)
 from hedgerow.cli.composing import (
     MODELS,
     RULES,
@@ -37,6 +27,16 @@ from hedgerow.cli.composing import (
     search_settings,
 )
 from hedgerow.cli.loading import load_stored, refuse_history
+from hedgerow.cli.named_columns import (
+    censored_facts,
+    censored_in,
+    chosen_columns,
+    column_facts,
+    columns_read,
+    features_of,
+    matching,
+    outcomes_of,
+)
 from hedgerow.cli.options import FitRequest
 from hedgerow.cli.reading import read, read_found
 from hedgerow.cli.screen import print_facts, progress, say
@@ -52,7 +52,7 @@ from hedgerow.estimator import RobustPolicy
 from hedgerow.losses import Loss, along, located
 from hedgerow.monitoring import remember
 from hedgerow.panels import PanelPolicy
-from hedgerow.report.costs import fixed_words, standard_error
+from hedgerow.report.compared_costs import fixed_words, standard_error
 from hedgerow.rules import Rule, SoftForest
 
 

@@ -36,7 +36,7 @@ from hedgerow._progress import Report, objective_words, stages
 from hedgerow.data import TimeFeatures
 from hedgerow.data.table_writing import write_table
 from hedgerow.datasets import load_bakery
-from hedgerow.demo.figures import Facts, facts_of, promise_of
+from hedgerow.demo.findings import Facts, facts_of, promise_of
 from hedgerow.demo.telling import tell
 from hedgerow.describe.text import shown
 from hedgerow.estimator import RobustPolicy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hedgerow.demo.figures import Facts, Month, Saving
+from hedgerow.demo.findings import Facts, Month, Saving
 from hedgerow.describe.numbers import number, percent
 from hedgerow.panels.pooled import MANY
 

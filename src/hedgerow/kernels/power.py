@@ -21,8 +21,8 @@ from scipy import special
 
 from hedgerow.kernels.base import AbstractKernel, Points, arrays
 from hedgerow.kernels.kernel import moved_in_scales, steepest_open
+from hedgerow.kernels.lookup_tables import Table
 from hedgerow.kernels.norms import power_root
-from hedgerow.kernels.tables import Table
 from hedgerow.kernels.tilted import NEVER
 from hedgerow.kernels.tilted_power import NODES, farthest, log_tilted_power, peak
 

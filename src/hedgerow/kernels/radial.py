@@ -23,8 +23,8 @@ from scipy import special
 
 from hedgerow.kernels.base import AbstractKernel, Points, arrays
 from hedgerow.kernels.kernel import laplace_quantile, moved_in_scales, steepest_open
+from hedgerow.kernels.lookup_tables import Table
 from hedgerow.kernels.norms import dual_norm, least_dual_norm, norm, shrink
-from hedgerow.kernels.tables import Table
 
 RAREST = 1e-30
 """Tail of the radius that points are drawn from."""

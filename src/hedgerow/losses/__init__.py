@@ -2,7 +2,7 @@
 
 from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss
 from hedgerow.losses.by_row import along, by_row
-from hedgerow.losses.columns import Column, bound, located, named_columns, parameters
+from hedgerow.losses.cost_columns import Column, bound, located, named_columns, parameters
 from hedgerow.losses.custom import CustomLoss
 from hedgerow.losses.cvar import CVaR
 from hedgerow.losses.inventory import InventorySubstitution

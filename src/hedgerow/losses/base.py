@@ -9,7 +9,7 @@ it may offer: the best constant decision, inner expectations in closed form (``c
 its worst outcome at a price (``best_response``), which penalties are admissible. What it does not
 offer is found by minimising, sampling, climbing and probing.
 
-Parameters may be columns of the contexts (``columns``). The loss of some rows is then a ``RowLoss``
+Parameters may be columns of the contexts (``cost_columns``). The loss of some rows is then a ``RowLoss``
 (``by_row``), which puts each row's numbers in their place and asks the loss as ever.
 """
 
@@ -32,8 +32,8 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import AbstractKernel, kernel_of
 from hedgerow.losses.bends import Bend
-from hedgerow.losses.columns import Column, named_columns
-from hedgerow.losses.constants import descend_to_best
+from hedgerow.losses.best_constant import descend_to_best
+from hedgerow.losses.cost_columns import Column, named_columns
 from hedgerow.losses.growth import probed_penalty
 from hedgerow.programs import program
 
@@ -189,7 +189,7 @@ class Loss(Component):
         return None
 
     def best_constant(self, outcomes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the one decision that is best on average, found by descent (``constants``)."""
+        """Return the one decision that is best on average, found by descent (``best_constant``)."""
         outcomes, weights = thinned(outcomes, weights)
         decision_set = self.decisions_for(outcomes.shape[1])
         share = weights / weights.sum()

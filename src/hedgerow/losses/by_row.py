@@ -23,7 +23,7 @@ from hedgerow.decisions import DecisionSet
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import ClosedMoments, Loss, namespace, thinned
-from hedgerow.losses.columns import bound, parameters
+from hedgerow.losses.cost_columns import bound, parameters
 from hedgerow.programs import program
 
 TELLING = 64

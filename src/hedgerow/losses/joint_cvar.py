@@ -21,8 +21,8 @@ from hedgerow.decisions import DecisionSet, Free, Product
 from hedgerow.describe.parts import LossDescription
 from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import ClosedMoments, Loss, RescaledLoss, namespace, thinned
-from hedgerow.losses.columns import named_columns
-from hedgerow.losses.constants import descend_to_best
+from hedgerow.losses.best_constant import descend_to_best
+from hedgerow.losses.cost_columns import named_columns
 from hedgerow.losses.recourse import minimise_mean
 from hedgerow.programs import program
 

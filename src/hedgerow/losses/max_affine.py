@@ -22,7 +22,7 @@ from hedgerow import _checks
 from hedgerow.decisions import DecisionSet, Free
 from hedgerow.kernels import AbstractKernel
 from hedgerow.losses.base import Loss, declared, namespace, thinned
-from hedgerow.losses.constants import best_size
+from hedgerow.losses.best_constant import best_size
 from hedgerow.losses.recourse import minimise_mean
 
 

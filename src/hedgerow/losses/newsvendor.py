@@ -27,7 +27,7 @@ from hedgerow.kernels.base import in_scales
 from hedgerow.losses.base import ClosedMoments, Loss, declared, namespace
 from hedgerow.losses.bends import Bend
 from hedgerow.losses.by_row import RowLoss
-from hedgerow.losses.columns import Column, bound, named_columns
+from hedgerow.losses.cost_columns import Column, bound, named_columns
 from hedgerow.losses.kinked import Kinked
 from hedgerow.losses.max_affine import penalty_of_slopes
 

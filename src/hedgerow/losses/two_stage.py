@@ -32,7 +32,7 @@ from hedgerow.losses.recourse import (
     decision_blocks,
     minimise_mean,
 )
-from hedgerow.losses.recourse.engine import Pieces
+from hedgerow.losses.recourse.values import Pieces
 
 READ_AT_ONCE = 1000
 """Rows up to which a program out of a file is read whole, its slack columns included."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hedgerow.data import TimeFeatures
-    from hedgerow.panels.rows import Panel
+    from hedgerow.panels.scaled_rows import Panel
     from hedgerow.plain import PlainPolicy
 
 POOLED, REFINED, SEPARATE = STRATEGIES = ("pooled", "refined", "separate")

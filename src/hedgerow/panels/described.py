@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.data.time_features import TimeFeatures
 from hedgerow.panels.deciding import REFINED, SEPARATE, STRATEGIES
-from hedgerow.panels.rows import Panel
+from hedgerow.panels.scaled_rows import Panel
 from hedgerow.panels.series import STATUSES, SeriesFacts
 from hedgerow.policy_file.schema import (
     LARGEST,

@@ -1,6 +1,6 @@
 """PanelPolicy: one policy for many series, the planner's table in and decisions out.
 
-pooled      one rule on all rows, outcomes divided by their series' scale     (``rows``)
+pooled      one rule on all rows, outcomes divided by their series' scale     (``scaled_rows``)
 refined     the pooled rule, times a shrunken factor for each series          (``refining``)
 separate    one rule for each series, many of them in one program             (``separate``)
 
@@ -34,12 +34,12 @@ from hedgerow.panels.deciding import (
 from hedgerow.panels.engine import Engine
 from hedgerow.panels.judged import Asked, HeldOut, held_out_blocks
 from hedgerow.panels.many import learn_many, policy_of
+from hedgerow.panels.order_errors import scatter_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.pooled import SEEDS, learn_pooled
 from hedgerow.panels.reading import Reader, check_costs, loss_of_rows, outcomes_of
 from hedgerow.panels.refining import refine
-from hedgerow.panels.rows import Panel
-from hedgerow.panels.scatter import scatter_of
+from hedgerow.panels.scaled_rows import Panel
 from hedgerow.panels.separate import OneSeries, SeparateRules
 from hedgerow.panels.sound import sound_rows
 from hedgerow.policy_file import storage

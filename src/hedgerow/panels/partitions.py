@@ -38,11 +38,11 @@ from hedgerow.panels.deciding import POOLED
 from hedgerow.panels.described import SCENARIOS
 from hedgerow.panels.engine import Engine
 from hedgerow.panels.memory_map import MappedRows, learn_mapped, write_rows
+from hedgerow.panels.order_errors import ENOUGH, scatter_of
 from hedgerow.panels.packing import packed_panel
 from hedgerow.panels.panel_policy import PanelPolicy
 from hedgerow.panels.reading import Reader
-from hedgerow.panels.rows import Layout, Panel
-from hedgerow.panels.scatter import ENOUGH, scatter_of
+from hedgerow.panels.scaled_rows import Layout, Panel
 from hedgerow.panels.series import SeriesFacts, SeriesKeys, facts_of_each
 
 Folder = str | os.PathLike[str]

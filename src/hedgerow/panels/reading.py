@@ -18,8 +18,8 @@ from hedgerow.data import TimeFeatures
 from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import counted, listed
 from hedgerow.losses import Loss, along, located, named_columns
-from hedgerow.panels.costs import GroupCosts
-from hedgerow.panels.rows import Layout
+from hedgerow.panels.group_costs import GroupCosts
+from hedgerow.panels.scaled_rows import Layout
 from hedgerow.panels.series import SeriesKeys
 from hedgerow.panels.typos import mended, shown_time
 

@@ -24,7 +24,7 @@ from hedgerow.describe.numbers import number, percent
 from hedgerow.describe.page_form import PageForm, asset
 from hedgerow.describe.text import shown
 from hedgerow.explain import Importance
-from hedgerow.report.costs import Cost
+from hedgerow.report.compared_costs import Cost
 
 BEFORE_RULE = ("numbers.js", "mathematics.js")
 AFTER_RULE = (

@@ -14,9 +14,9 @@ import numpy as np
 from hedgerow.certify.value import RobustValue
 from hedgerow.describe.numbers import counted, listed, number, percent
 from hedgerow.describe.parts import settings_words
-from hedgerow.report.costs import Cost, compared_with
-from hedgerow.report.scenario import Scenario
+from hedgerow.report.compared_costs import Cost, compared_with
 from hedgerow.report.subject import Subject
+from hedgerow.report.worst_world import Scenario
 
 MOST_NAMED = 5
 SOURCES = {

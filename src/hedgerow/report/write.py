@@ -18,11 +18,11 @@ from hedgerow._version import __version__
 from hedgerow.describe.numbers import counted, listed, percent
 from hedgerow.describe.parts import SETTINGS, settings_of
 from hedgerow.report import html, sentences
-from hedgerow.report.costs import FORESIGHT, Cost, costs_of, interval
+from hedgerow.report.compared_costs import FORESIGHT, Cost, costs_of, interval
 from hedgerow.report.live import form_of, live_part, packed
-from hedgerow.report.scenario import Scenario, scenario_of
 from hedgerow.report.subject import Subject, evenly
 from hedgerow.report.today import Today, today_of
+from hedgerow.report.worst_world import Scenario, scenario_of
 
 _AGAINST = "a dict of name → policy or column"
 MOST_EXPLAINED = 500

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from hedgerow._warnings import UnreadableSeriesWarning
-from hedgerow.cli.columns import (
+from hedgerow.cli.composing import compose, loss_of
+from hedgerow.cli.named_columns import (
     censored_facts,
     censored_in,
     chosen_columns,
     column_facts,
     columns_read,
 )
-from hedgerow.cli.composing import compose, loss_of
 from hedgerow.cli.options import FitRequest
 from hedgerow.cli.options import listed as names_in
 from hedgerow.cli.panel_options import (

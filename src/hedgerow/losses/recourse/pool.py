@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.losses.recourse.engine import Pieces, Recourse, pieces_of, scan, sizes_of_vertices
+from hedgerow.losses.recourse.values import Pieces, Recourse, pieces_of, scan, sizes_of_vertices
 
 FEWEST = 16
 """Pieces are padded to this many, or twice, four times, … as many: few shapes, few programs."""

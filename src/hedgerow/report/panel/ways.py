@@ -22,7 +22,7 @@ from hedgerow.baselines import same_weekday_quantile, seasonal_naive
 from hedgerow.data.columns import numeric_column
 from hedgerow.describe.numbers import listed
 from hedgerow.metrics import InventoryFigures, inventory_summary
-from hedgerow.report.costs import interval
+from hedgerow.report.compared_costs import interval
 from hedgerow.report.panel.subject import DAY, PanelSubject
 
 WEEKDAYS = 26

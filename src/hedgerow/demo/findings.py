@@ -21,7 +21,7 @@ from hedgerow.certify.calibration import calibrate
 from hedgerow.certify.promise import Calibration
 from hedgerow.certify.value import RobustValue, robust_value
 from hedgerow.panels import PanelPolicy
-from hedgerow.report.costs import standard_error
+from hedgerow.report.compared_costs import standard_error
 from hedgerow.report.panel.reasons import Reason, reasons_of
 from hedgerow.report.panel.subject import PanelSubject
 from hedgerow.report.panel.ways import Way, total_inventory, ways_of, week_of

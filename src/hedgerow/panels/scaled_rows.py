@@ -27,7 +27,7 @@ import numpy as np
 
 from hedgerow._frames import require_pandas
 from hedgerow.data.columns import Column, check_features, encode, from_json, numeric_column
-from hedgerow.panels.costs import GroupCosts
+from hedgerow.panels.group_costs import GroupCosts
 from hedgerow.panels.series import STATUSES, SeriesFacts, SeriesKeys, scale_of_relatives
 
 if TYPE_CHECKING:
