@@ -110,7 +110,8 @@ def drawdown(returns: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> round(float(drawdown([10.0, -50.0, 20.0])[-1]), 6)
+    >>> round(float(drawdown([0.1, -0.5, 0.2])[-1]), 6)
+    0.4
     """
     wealth = np.cumprod(1 + _checks.series("returns", returns))
     return 1 - wealth / np.maximum(np.maximum.accumulate(wealth), 1.0)
@@ -145,7 +146,7 @@ class InventoryFigures(NamedTuple):
 
     Examples
     --------
-    >>> inventory_summary([5, 5], [3, 6], holding=1, stockout=3).total.fill_rate.round(3)
+    >>> round(inventory_summary([5, 5], [3, 6], holding=1, stockout=3).total.fill_rate, 3)
     0.889
     """
 

@@ -21,4 +21,7 @@ def main() -> None:
             f"The hedgerow command needs {error.name}, which is not installed: "
             "pip install 'hedgerow[cli]'."
         )
+    except KeyboardInterrupt:  # while all that is imported, which takes a second
+        print("Stopped before anything was done.", file=sys.stderr)
+        sys.exit(130)
     app(prog_name="hedgerow")

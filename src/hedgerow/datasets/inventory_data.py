@@ -80,8 +80,8 @@ def paper_inventory_costs(*, transposed: bool = False) -> InventoryCosts:
     Examples
     --------
     >>> import hedgerow as hr
-    >>> costs = paper_inventory_costs()
-    >>> loss = hr.InventorySubstitution(**costs._asdict())
+    >>> costs = hr.datasets.paper_inventory_costs()
+    >>> loss = hr.InventorySubstitution(costs.holding, costs.stockout, costs.substitution)
     """
     substitution = _SUBSTITUTION.T if transposed else _SUBSTITUTION
     return InventoryCosts(_HOLDING.copy(), _STOCKOUT.copy(), substitution.copy())

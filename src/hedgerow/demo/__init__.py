@@ -134,7 +134,8 @@ def run(
     if open_page and _can_open():
         webbrowser.open(files[2].resolve().as_uri())
     else:
-        console.print(f"The page: {shown(files[2])} (open it in a browser).", soft_wrap=True)
+        page = f"The page: {shown(files[2])} (open it in a browser)."
+        console.print(Text(page), soft_wrap=True)
     return Demonstration(facts, panel, files)
 
 

@@ -132,8 +132,8 @@ def route_importance(
     >>> solver = hr.SCSC(steps=50)
     >>> policy = hr.RobustPolicy(hr.Newsvendor(0.6, 1.0), hr.ERM(), solver=solver, random_state=0)
     >>> _ = policy.fit(data.data, data.target)
-    >>> by_route = hr.explain.route_importance(policy, data.data).values
-    >>> bool((by_route >= hr.explain.importance(policy, data.data).values - 1e-9).all())
+    >>> by_route = hr.explain.route_importance(policy, data.data).scores
+    >>> bool((by_route >= hr.explain.importance(policy, data.data).scores - 1e-9).all())
     True
     """
     lens, rows, weights, spread = _asked(trees_of(policy), X, sample_weight, per)

@@ -184,11 +184,12 @@ def test_against_all_demands_of_a_batch_contexts_are_not_learned():
 def test_the_released_trainer_learns_and_a_short_last_batch_is_a_mean_of_its_own(rule, order):
     history = histories.draw("newsvendor", 100, 3, seed=0, test_rows=2_000)
     start = rules.first(rule, 3, 1, np.random.default_rng(0))
+    # λε large enough that no row is cut off: at the published ones most of the first losses are
     before, after = (
         scores("newsvendor", history, lambda x, p=p: rules.decide(p, jnp.asarray(x)))["loss"]
         for p in (
             start,
-            train("newsvendor", Trainer("released", order, 0.6, 0.1, passes=40), start, history, 0),
+            train("newsvendor", Trainer("released", order, 2.0, 0.3, passes=40), start, history, 0),
         )
     )
     assert after < 0.8 * before

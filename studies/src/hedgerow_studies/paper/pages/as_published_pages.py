@@ -378,7 +378,7 @@ def portfolios(table: Table, name: str) -> Page:
         Headline(f"{row[1]}, {row[0]}: mean P by the released protocol", row[3], row[7])
         for row in summary
     )
-    return Page({name: _boxes(clipped)}, text, headlines)
+    return Page({} if clipped.empty else {name: _boxes(clipped)}, text, headlines)
 
 
 def _share_with_error(part: Table) -> str:
