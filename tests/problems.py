@@ -85,6 +85,7 @@ class AffineNewsvendor:
             loss,
             model(self.penalty, self.epsilon),
             rule=hr.Affine(),
+            nominal=hr.EmpiricalNominal(),  # whose objective is known
             solver=solver,
             random_state=0,
             **settings,

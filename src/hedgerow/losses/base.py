@@ -9,8 +9,8 @@ it may offer: the best constant decision, inner expectations in closed form (``c
 its worst outcome at a price (``best_response``), which penalties are admissible. What it does not
 offer is found by minimising, sampling, climbing and probing.
 
-Parameters may be columns of the contexts (``cost_columns``). The loss of some rows is then a ``RowLoss``
-(``by_row``), which puts each row's numbers in their place and asks the loss as ever.
+Parameters may be columns of the contexts (``cost_columns``). The loss of some rows is then a
+``RowLoss`` (``by_row``), which puts each row's numbers in their place and asks the loss as ever.
 """
 
 from __future__ import annotations
