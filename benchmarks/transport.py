@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import seconds
 from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, sinkhorn
 from hedgerow.transport.examples import example_measures
-from hedgerow.transport.sweeps import form
+from hedgerow.transport.sweep_forms import form
 from hedgerow.transport.transport_problem import TransportProblem
 
 EPSILONS = (0.5, 0.1, 0.02, 0.005)

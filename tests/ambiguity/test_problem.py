@@ -7,6 +7,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.ambiguity import Problem
 from hedgerow.data import Units
+from hedgerow.losses.recourse import values as recourse_values
 from hedgerow.rules.affine import ConstantRule
 from tests.problems import AUTO
 
@@ -98,7 +99,7 @@ def test_another_model_is_asked_about_the_same_data():
 
 def test_a_pool_is_the_problems_own(monkeypatch):
     """What one problem grows no other sees, unless it is asked about the same data."""
-    monkeypatch.setattr(values, "ENUMERATION_LIMIT", 1)
+    monkeypatch.setattr(recourse_values, "ENUMERATION_LIMIT", 1)
     loss = hr.InventorySubstitution([1.0, 0.7], [1.8, 1.6], [[0.0, 1.2], [np.inf, 0.0]])
     first, second = posed(hr.ERM(), loss), posed(hr.ERM(), loss)
     rule = ConstantRule(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, fixed_point, sinkhorn, sweeps
+from hedgerow.transport import DiscreteMeasure, causal_sinkhorn, fixed_point, sinkhorn, sweep_forms
 from tests.transport.measures import (
     causality_error,
     check_feasible,
@@ -160,8 +160,8 @@ def test_large_epsilon_tends_to_the_product_of_marginals(solver, grid):
 
 
 FORMS = {
-    causal_sinkhorn: (sweeps.CausalGrid, sweeps.CausalCloud),
-    sinkhorn: (sweeps.PlainGrid, sweeps.PlainCloud),
+    causal_sinkhorn: (sweep_forms.CausalGrid, sweep_forms.CausalCloud),
+    sinkhorn: (sweep_forms.PlainGrid, sweep_forms.PlainCloud),
 }
 
 
@@ -187,13 +187,13 @@ def test_grid_and_cloud_forms_agree(solver, whole, epsilon):
 def test_each_form_is_chosen_where_it_belongs(solver):
     rng = np.random.default_rng(6)
     grids = (cloud(rng, 20, 20, grid=True), cloud(rng, 20, 20, grid=True))
-    assert type(sweeps.form(solver(*grids, 1.0)._problem, 1.0)) is FORMS[solver][0]
+    assert type(sweep_forms.form(solver(*grids, 1.0)._problem, 1.0)) is FORMS[solver][0]
     clouds = (cloud(rng, 60, 150), cloud(rng, 60, 150))
-    assert type(sweeps.form(solver(*clouds, 1.0)._problem, 1.0)) is FORMS[solver][1]
+    assert type(sweep_forms.form(solver(*clouds, 1.0)._problem, 1.0)) is FORMS[solver][1]
     # One outcome per target context: causal plans are plain ones of contexts.
     singles = DiscreteMeasure(rng.normal(size=200), rng.normal(size=200))
     result = causal_sinkhorn(clouds[0], singles, 0.5)
-    assert type(sweeps.form(result._problem, 0.5)) is sweeps.PlainCloud
+    assert type(sweep_forms.form(result._problem, 0.5)) is sweep_forms.PlainCloud
     check_feasible(result.plan, clouds[0], singles, 1e-8)
     assert causality_error(result.plan, clouds[0], singles) <= 1e-9
 
@@ -245,7 +245,7 @@ def test_a_tiny_epsilon_converges_on_a_grid(solver):
 def test_acceleration_saves_sweeps_and_keeps_the_answer():
     source, target = gaussian_grids(40)
     result = causal_sinkhorn(source, target, 0.1)
-    sweep = sweeps.CausalGrid(result._problem, 0.1).sweep
+    sweep = sweep_forms.CausalGrid(result._problem, 0.1).sweep
     log_mass = np.log(result._problem.target.mass)
     log_scaling, error, sweeps = log_mass, 1.0, 0
     while error > 1e-8:

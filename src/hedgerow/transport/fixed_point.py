@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from hedgerow.transport.sweeps import Form, form
+from hedgerow.transport.sweep_forms import Form, form
 from hedgerow.transport.transport_problem import TransportProblem
 
 MEMORY = 12

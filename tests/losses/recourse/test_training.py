@@ -10,6 +10,7 @@ from hedgerow.datasets import (
     mean_oracle_inventory_loss,
     paper_inventory_costs,
 )
+from hedgerow.losses.recourse import values as recourse_values
 from tests.problems import AUTO, SMALL
 
 
@@ -72,7 +73,7 @@ def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
     """Too many vertices to know them all: those that matter are found around the learned rule."""
     settings = {"rule": SMALL, "solver": hr.NestedSGD(steps=150, batch=32), "random_state": 0}
     whole = hr.RobustPolicy(inventory(), hr.ERM(), **settings).fit(data.data, data.target)
-    monkeypatch.setattr(values, "ENUMERATION_LIMIT", 3)
+    monkeypatch.setattr(recourse_values, "ENUMERATION_LIMIT", 3)
     pooled = hr.RobustPolicy(inventory(), hr.ERM(), **settings).fit(data.data, data.target)
     assert whole.loss.recourse.enumerated
     assert not pooled.loss.recourse.enumerated
@@ -85,7 +86,7 @@ def test_a_growing_pool_leads_to_the_same_rule(data, monkeypatch):
 @pytest.mark.slow
 def test_the_same_loss_fitted_twice_decides_the_same(data, monkeypatch):
     """A fit owns the pool it grows: nothing of it stays with the loss."""
-    monkeypatch.setattr(values, "ENUMERATION_LIMIT", 3)
+    monkeypatch.setattr(recourse_values, "ENUMERATION_LIMIT", 3)
     loss = inventory()
     model = hr.CausalSinkhorn(10.0, 0.1, **AUTO)
     settings = {"rule": SMALL, "solver": hr.SCSC(steps=60, batch=16, nodes=2), "random_state": 0}
@@ -102,7 +103,7 @@ def test_the_same_loss_fitted_twice_decides_the_same(data, monkeypatch):
 def test_a_second_stage_is_exact_in_every_unit(data, monkeypatch, unit, limit):
     """Neither feasibility nor which vertex is best is a matter of 1e-7 units."""
     if limit is not None:
-        monkeypatch.setattr(values, "ENUMERATION_LIMIT", limit)
+        monkeypatch.setattr(recourse_values, "ENUMERATION_LIMIT", limit)
     X, Y = data.data, data.target[:, :2]
     costs = hr.Newsvendor([1.0, 0.5], [3.0, 2.0])
 
