@@ -34,7 +34,7 @@ class Factors(Protocol):
 
 @dataclass(frozen=True)
 class EntropicFactors:
-    """Factors of the plan that scalings of the target define at an epsilon > 0 (``sweep_forms``)."""
+    """Factors of the plan that scalings of the target define, epsilon > 0 (``sweep_forms``)."""
 
     problem: TransportProblem
     epsilon: float
