@@ -64,14 +64,14 @@ def reproduce(
 
 
 def rewrite(names: list[str], scale: str, out: Path, files: Files | None = None) -> None:
-    """Draw and write what has been computed, or else what was written before."""
+    """Draw and write what has been computed, or what was written before where that is more."""
     studies = _chosen(names, catalogue(files))
     computed = finished(studies, scale, out)
-    results = {
-        s.name: Results(rows, made_now(s, scale, rows)) if rows else written(s, out)
-        for s in studies
-        for rows in [computed[s.name]]
-    }
+    results = {}
+    for study in studies:
+        rows, before = computed[study.name], written(study, out)
+        found = Results(rows, made_now(study, scale, rows))
+        results[study.name] = found if len(rows) >= len(before.rows) else before
     there = [study for study in studies if results[study.name].rows]
     if not there:
         raise FileNotFoundError(f"{out} holds nothing of {', '.join(s.name for s in studies)}.")
