@@ -205,24 +205,24 @@ def test_what_was_interrupted_is_not_kept(tmp_path, from_the_first, whole):
 
 
 def test_processes_give_the_same_table_on_one_thread_each(toy, tmp_path, whole):
-    before = dict(os.environ)
+    before, others = dict(os.environ), multiprocessing.active_children()  # of other tests
     rows = run([toy], "tiny", tmp_path / "out", Engine(jobs=2))["toy"]
     assert table_bytes(rows, tmp_path) == whole
     lines = [line.split() for line in Path(toy.log).read_text().splitlines()]
     assert {line[2] for line in lines} <= {"1", "?"}
     assert {line[3] for line in lines} == {"1"}
     assert str(os.getpid()) not in {line[1] for line in lines}
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(others)
     assert dict(os.environ) == before
 
 
 @pytest.mark.slow
 def test_a_mistake_in_a_process_ends_the_others_at_once(tmp_path, from_the_first):
-    start = time.monotonic()
+    start, others = time.monotonic(), multiprocessing.active_children()
     with pytest.raises(ValueError, match="unlucky"):
         run([Broken("toy", slow=600.0)], "tiny", tmp_path / "out", Engine(jobs=2))
     assert time.monotonic() - start < 60
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(others)
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ def main() -> None:
     """Run the command line."""
     try:
         from hedgerow.cli.commands import app
+
+        app(prog_name="hedgerow")
     except ModuleNotFoundError as error:
         if error.name not in NEEDED:
             raise
@@ -21,7 +23,6 @@ def main() -> None:
             f"The hedgerow command needs {error.name}, which is not installed: "
             "pip install 'hedgerow[cli]'."
         )
-    except KeyboardInterrupt:  # while all that is imported, which takes a second
+    except KeyboardInterrupt:  # while a command is imported; once at work it says so itself
         print("Stopped before anything was done.", file=sys.stderr)
         sys.exit(130)
-    app(prog_name="hedgerow")
