@@ -43,7 +43,8 @@ def holds_its_studies_and_says_how_they_came_about(text, names):
 def test_a_run_that_is_not_finished_says_how_much_is_there():
     study = catalogue()[SMALL]
     cells = study.cells("tiny")
-    assert made_now(study, "tiny", cells[:1]).endswith(f"scale tiny, 1 of {len(cells)} cells.")
+    assert made_now(study, "tiny", 1).endswith(f"scale tiny, 1 of {len(cells)} cells.")
+    assert made_now(study, "tiny", len(cells)).endswith("scale tiny.")
 
 
 def stays_the_same_without_computing(out, names, monkeypatch):

@@ -19,7 +19,7 @@ from hedgerow_studies.paper.pages.results_folder import (
     write_study,
     written,
 )
-from hedgerow_studies.paper.study import Study, finished, run, seconds, tasks
+from hedgerow_studies.paper.study import Study, count_finished, finished, run, seconds, tasks
 from hedgerow_studies.running import Engine
 
 ALL = "all"
@@ -48,7 +48,9 @@ def reproduce(
     check_target(out / WHOLE)
     with counting("computing") as progress:
         rows = run(studies, scale, out, engine, progress)
-    results = {s.name: Results(rows[s.name], made_now(s, scale, rows[s.name])) for s in studies}
+    results = {
+        s.name: Results(rows[s.name], made_now(s, scale, len(s.cells(scale)))) for s in studies
+    }
     spent = seconds(studies, scale, out)
     index = _write(studies, results, scale, out, spent)
     print_facts(
@@ -70,7 +72,7 @@ def rewrite(names: list[str], scale: str, out: Path, files: Files | None = None)
     results = {}
     for study in studies:
         rows, before = computed[study.name], written(study, out)
-        found = Results(rows, made_now(study, scale, rows))
+        found = Results(rows, made_now(study, scale, count_finished(study, scale, out)))
         results[study.name] = found if len(rows) >= len(before.rows) else before
     there = [study for study in studies if results[study.name].rows]
     if not there:

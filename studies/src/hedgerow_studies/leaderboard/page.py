@@ -131,10 +131,14 @@ def _with_interval(mean: float, half: float) -> str:
 
 
 def _reasons(plan: Plan, standings: Sequence[CourseStanding]) -> str:
-    lines = []
+    lines, seen = [], {standing.course for standing in standings}
     said = plan.reasons()
     for course, why in said.pop("", {}).items():
         lines.append(f"- **{course}**: {why}.")
+        seen.add(course)
+    for course in plan.courses:
+        if course not in seen:
+            lines.append(f"- **{course}**: no round yet that all methods have finished.")
     for method, reasons in said.items():
         each = "; ".join(f"{course}: {why}" for course, why in reasons.items())
         lines.append(f"- {method}: {each}.")

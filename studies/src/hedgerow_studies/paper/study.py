@@ -110,6 +110,12 @@ def finished(
     return rows
 
 
+def count_finished(study: Study, scale: str, folder: str | os.PathLike[str]) -> int:
+    """Return how many cells of a study have been computed."""
+    store = Cells(Path(folder) / "cells", study.depends())
+    return sum(store.get(cell) is not None for cell in study.cells(scale))
+
+
 def seconds(
     studies: Sequence[Study], scale: str, folder: str | os.PathLike[str]
 ) -> dict[str, float]:

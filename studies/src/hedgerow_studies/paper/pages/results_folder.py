@@ -45,13 +45,10 @@ class Results(NamedTuple):
     made: str
 
 
-def made_now(study: Study, scale: str, rows: list[Row]) -> str:
-    """What rows that this version computed were computed with, and how much of the study."""
-    wanted = study.cells(scale)
-    kinds = {tuple(cell) for cell in wanted}
-    there = {(keys, tuple(row.get(key) for key in keys)) for keys in kinds for row in rows}
-    done = sum((tuple(cell), tuple(cell.values())) in there for cell in wanted)
-    part = "" if done == len(wanted) else f", {done} of {len(wanted)} cells"
+def made_now(study: Study, scale: str, done: int) -> str:
+    """What this version computed, and how much of the study that is."""
+    wanted = len(study.cells(scale))
+    part = "" if done == wanted else f", {done} of {wanted} cells"
     return f"Computed by hedgerow {__version__}, numerics {NUMERICS}; scale {scale}{part}."
 
 
